@@ -3,13 +3,14 @@
 use super::picture::Logo;
 use crate::error::Result;
 use crate::model::sale::event::Event;
+use crate::model::sale::order::OrderItem;
 use crate::model::sale::ticket_type::TicketType;
-use crate::model::tenants::organization::DEFAULT_NAME;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
 use crate::rules::calendar::EventDays;
+use crate::rules::money::pricing::ItemPrice;
 use crate::rules::printed_text;
 use crate::words::{self, Words};
 
@@ -24,7 +25,7 @@ pub(crate) struct TicketToPrint<'a> {
     pub(crate) language: Option<&'a str>,
     /// The name of the organization.
     organizer: &'a str,
-    /// The price when the ticket was ordered, without discounts. `None` without an order.
+    /// What was paid for the ticket. `None` without an order, and if the tickets of its item did not cost the same.
     price: Option<Amount>,
     /// The number of the ticket in its order, from 1.
     number: usize,
@@ -63,7 +64,7 @@ impl<'a> TicketToPrint<'a> {
             order: Some(linked.order.id),
             language: linked.language.as_deref(),
             organizer: &linked.organizer,
-            price: item.map(|item| item.price),
+            price: item.and_then(paid_for_each),
             number,
             tickets_of_order,
         }
@@ -149,7 +150,7 @@ impl Content {
             code: ticket.code.clone(),
             order: order.map(OrderId::number),
             position: (tickets_of_order > 1).then(|| (words.ticket.position)(number, tickets_of_order)),
-            organizer: self::organizer(organizer),
+            organizer: printed_text::organizer(organizer),
             logo: None,
         })
     }
@@ -163,9 +164,10 @@ impl Content {
     }
 }
 
-/// Returns the name of an organization as it is printed. `None` for the default name, which is not printed.
-pub(crate) fn organizer(name: &str) -> Option<String> {
-    (name != DEFAULT_NAME).then(|| printed_text::line(name))
+fn paid_for_each(item: &OrderItem) -> Option<Amount> {
+    let (price, discount) = (item.price.minor_units(), item.item_discount.minor_units());
+    let paid = ItemPrice { price, quantity: item.quantity, discount }.paid_for_each()?;
+    Amount::new(paid, item.price.decimals()).ok()
 }
 
 /// Formats a ticket code in groups of five characters, so that it is easy to read out.

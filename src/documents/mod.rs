@@ -85,7 +85,7 @@ use sha2::{Digest, Sha256};
 pub use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::TicketToPrint;
 #[cfg(feature = "server")]
-pub(crate) use content::{Content, Field, code_in_groups, organizer};
+pub(crate) use content::{Content, Field, code_in_groups};
 pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 

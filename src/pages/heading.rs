@@ -1,7 +1,8 @@
 //! The head of a page: which event it is about.
 
 use crate::error::Result;
-use crate::model::values::timestamp::Timestamp;
+use crate::form::limits::LINE_LENGTH;
+use crate::model::sale::event::Event;
 use crate::rules::calendar::Zone;
 use crate::rules::printed_text;
 use crate::words::{self, Words};
@@ -20,24 +21,16 @@ pub(super) struct Heading<'a> {
     pub(super) foreign: Option<&'a str>,
 }
 
-/// What a heading says of an event.
-pub(super) struct EventFacts<'a> {
-    pub(super) title: &'a str,
-    pub(super) start: Timestamp,
-    pub(super) end: Option<Timestamp>,
-    pub(super) timezone: &'a str,
-    pub(super) location: Option<&'a str>,
-}
-
 impl<'a> Heading<'a> {
     /// `language` is the language tag of the order.
-    pub(super) fn of(event: &EventFacts<'_>, words: &Words, language: Option<&'a str>) -> Result<Self> {
-        let zone = Zone::stored(event.timezone)?;
+    pub(super) fn of(event: &Event, words: &Words, language: Option<&'a str>) -> Result<Self> {
+        let Event { title, start_date, end_date, timezone, location, .. } = event;
+        let zone = Zone::stored(timezone)?;
         Ok(Self {
-            title: printed_text::line(event.title),
-            period: words::period(words, zone, event.start, event.end),
-            zone: words::zone_of(zone, event.timezone, event.start, event.end),
-            location: event.location.map(printed_text::address).unwrap_or_default(),
+            title: printed_text::line(shortened(title)),
+            period: words::period(words, zone, *start_date, *end_date),
+            zone: words::zone_of(zone, timezone, *start_date, *end_date),
+            location: location.as_deref().map(shortened).map(printed_text::address).unwrap_or_default(),
             foreign: words::foreign(words, language),
         })
     }
@@ -45,4 +38,9 @@ impl<'a> Heading<'a> {
     pub(super) fn is_long(&self) -> bool {
         self.title.chars().count() > LONG_TITLE
     }
+}
+
+/// The beginning of a text. Those of version 0.1 may have any length.
+fn shortened(text: &str) -> &str {
+    text.char_indices().nth(LINE_LENGTH).map_or(text, |(end, _)| &text[..end])
 }

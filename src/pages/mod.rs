@@ -5,6 +5,7 @@
 //! `page.css` and `templates/base.html`. Only the page for check-in, in `door`, is a program. Their words are in [`words`](crate::words), in the language of the order, or
 //! else in one that the browser accepts.
 
+mod bill;
 #[cfg(feature = "documents")]
 mod calendar_entry;
 #[cfg(feature = "documents")]

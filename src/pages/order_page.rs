@@ -2,16 +2,18 @@
 
 use askama::Template;
 
+use super::bill::Bill;
 use super::card::Card;
 use super::document::render;
-use super::heading::{EventFacts, Heading};
+use super::heading::Heading;
 use super::page_notice::Notice;
-use crate::documents::{Content, TicketToPrint, organizer};
+use crate::documents::{Content, TicketToPrint};
 use crate::error::Result;
-use crate::model::sale::event::{Event, EventStatus};
+use crate::model::sale::event::EventStatus;
 use crate::model::sale::order::OrderStatus;
 use crate::model::tickets::linked::{LinkedOrder, OrderPart};
 use crate::model::tickets::ticket::IssuedTicket;
+use crate::rules::printed_text;
 use crate::words::{self, Words};
 
 #[derive(Template)]
@@ -27,6 +29,8 @@ struct OrderPage<'a> {
     /// The parts of the page, if there are several.
     parts: Vec<Part>,
     has_documents: bool,
+    has_valid_tickets: bool,
+    bill: Bill,
     /// The last part of the path of the page: its links are relative.
     token: &'a str,
     /// The token of a ticket whose calendar entry is that of all.
@@ -50,21 +54,20 @@ struct Part {
 
 impl OrderPage<'_> {
     fn title(&self) -> String {
-        format!("{}: {}", self.words.tickets.your_tickets, self.heading.title)
+        let state = self.notice.as_ref().filter(|_| !self.has_valid_tickets).map(|notice| notice.title.as_str());
+        format!("{}: {}", state.unwrap_or(self.words.tickets.your_tickets), self.heading.title)
     }
 }
 
 /// A part of the page of an order. `token` is the last part of its path, and `accepted` are the languages of the browser.
 pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &[String]) -> Result<String> {
-    let OrderPart { linked, part, parts, tickets_of_order: of, .. } = shown;
+    let OrderPart { linked, receipt, part, parts, tickets_of_order: of, .. } = shown;
     let LinkedOrder { order, event, language, .. } = linked;
     let language = language.as_deref();
     let words = words::for_reader(language, accepted);
     let is_order_cancelled = order.status == OrderStatus::Cancelled;
-    let notice = match is_order_cancelled && event.status != EventStatus::Cancelled {
-        true => Some(Notice::new("bad", words.tickets.order_cancelled, words.tickets.no_entry)),
-        false => event_notice(event, words),
-    };
+    let first_valid = shown.first_valid.as_ref();
+    let notice = Notice::of_order(order, event.status, receipt, None, words);
     let cards = shown.numbers.iter().zip(linked.tickets_with_types()).map(|(number, (ticket, ticket_type))| {
         let printed = TicketToPrint::with_number(linked, (*number, *of), ticket, ticket_type);
         let card = Card::of(&Content::of(printed, words)?, ticket, event, *number)?;
@@ -73,16 +76,19 @@ pub(crate) fn order_page(shown: &OrderPart, token: &str, accepted: &[String]) ->
     });
     render(&OrderPage {
         words,
-        heading: Heading::of(&event.into(), words, language)?,
-        notice,
+        heading: Heading::of(event, words, language)?,
+        // That all is well is said by the tickets.
+        notice: notice.filter(|notice| notice.tone != "good"),
+        has_valid_tickets: !is_order_cancelled && event.status != EventStatus::Cancelled,
+        bill: Bill::of(order, event, receipt, words)?,
         count: *of,
         cards: cards.collect::<Result<_>>()?,
         parts: if *parts > 1 { (1..=*parts).map(|number| Part::new(number, *part, *of)).collect() } else { Vec::new() },
-        has_documents: shown.first_valid.is_some(),
+        has_documents: first_valid.is_some(),
         token,
-        calendar_of: shown.first_valid.as_ref().and_then(link_token),
+        calendar_of: first_valid.filter(|_| event.status != EventStatus::Expired).and_then(link_token),
         order: Some(order.id.number()),
-        organizer: organizer(&linked.organizer),
+        organizer: printed_text::organizer(&linked.organizer),
     })
 }
 
@@ -93,32 +99,7 @@ impl Part {
     }
 }
 
-/// What a holder has to know of the event.
-pub(super) fn event_notice(event: &Event, words: &Words) -> Option<Notice> {
-    let tickets = &words.tickets;
-    match event.status {
-        EventStatus::Cancelled => {
-            let text = format!("{} {}", tickets.no_entry, tickets.ask_about_money);
-            Some(Notice::new("bad", tickets.event_cancelled, &text))
-        }
-        EventStatus::Expired => Some(Notice::new("calm", tickets.event_over, "")),
-        _ => None,
-    }
-}
-
 /// The token in the link of a ticket's document.
 fn link_token(ticket: &IssuedTicket) -> Option<&str> {
     ticket.download_ticket_url.as_deref()?.rsplit('/').nth(1)
-}
-
-impl<'a> From<&'a Event> for EventFacts<'a> {
-    fn from(event: &'a Event) -> Self {
-        Self {
-            title: &event.title,
-            start: event.start_date,
-            end: event.end_date,
-            timezone: &event.timezone,
-            location: event.location.as_deref(),
-        }
-    }
 }

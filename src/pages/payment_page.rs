@@ -2,73 +2,57 @@
 
 use askama::Template;
 
-use super::checkout_page::{Discount, Item, discount, documents_url, heading, items};
+use super::bill::Bill;
+use super::checkout_page::tickets_url;
 use super::document::render;
 use super::heading::Heading;
 use super::page_notice::Notice;
 use crate::error::Result;
-use crate::model::payments::checkout::{CheckoutState, HostedCheckout, SettledCheckout};
-use crate::model::sale::order::{OrderStatus, PaymentStatus};
-use crate::words::{self, Message, Payment, Words};
+use crate::model::payments::checkout::{CheckoutState, SettledCheckout};
+use crate::model::sale::event::EventStatus;
+use crate::model::sale::order::OrderStatus;
+use crate::model::sale::receipt::OrderOnPage;
+use crate::rules::printed_text;
+use crate::words::{self, Words};
 
 #[derive(Template)]
 #[template(path = "payment.html")]
 struct PaymentPage<'a> {
     words: &'static Words,
     heading: Heading<'a>,
-    notice: Notice,
-    items: Vec<Item>,
-    discount: Option<Discount>,
-    total: String,
+    notice: Option<Notice>,
+    bill: Bill,
     documents_url: Option<&'a str>,
     /// The page on which the customer can still pay.
     checkout_url: Option<&'a str>,
-    order: String,
+    order: Option<String>,
+    organizer: Option<String>,
 }
 
 impl PaymentPage<'_> {
     fn title(&self) -> String {
-        format!("{}: {}", self.notice.title, self.heading.title)
+        let state = self.notice.as_ref().map_or(self.words.checkout.title, |notice| &notice.title);
+        format!("{state}: {}", self.heading.title)
     }
 }
 
 /// The page with the result of a payment. `accepted` are the languages of the browser.
-pub(crate) fn payment_page(
-    settled: &SettledCheckout,
-    checkout: &HostedCheckout,
-    accepted: &[String],
-) -> Result<String> {
-    let language = checkout.language.as_deref();
-    let words = words::for_reader(language, accepted);
-    let can_be_paid = settled.order.status == OrderStatus::Pending && settled.state == CheckoutState::Open;
-    let link = settled.order.payment_gateway.as_ref().map(|payment| payment.link.as_str());
-    let (tone, message) = message(settled, &words.payment);
+pub(crate) fn payment_page(settled: &SettledCheckout, shown: &OrderOnPage, accepted: &[String]) -> Result<String> {
+    let OrderOnPage { order, event, organizer, receipt } = shown;
+    let language = receipt.language();
+    let words = words::for_reader(language.as_deref(), accepted);
+    let can_be_paid = order.status == OrderStatus::Pending
+        && settled.state == CheckoutState::Open
+        && event.status != EventStatus::Cancelled;
+    let link = order.payment_gateway.as_ref().map(|payment| payment.link.as_str());
     render(&PaymentPage {
         words,
-        heading: heading(checkout, words)?,
-        notice: Notice::of(tone, message),
-        items: items(checkout, words),
-        discount: discount(checkout, words),
-        total: words::money(words, checkout.order.total, &checkout.currency),
-        documents_url: documents_url(checkout),
+        heading: Heading::of(event, words, language.as_deref())?,
+        notice: Notice::of_order(order, event.status, receipt, Some(settled), words),
+        bill: Bill::of(order, event, receipt, words)?,
+        documents_url: tickets_url(shown),
         checkout_url: link.filter(|link| can_be_paid && !link.is_empty()),
-        order: checkout.order.id.number(),
+        order: Some(order.id.number()),
+        organizer: printed_text::organizer(organizer),
     })
-}
-
-/// The tone of the notice, and what it says.
-fn message(settled: &SettledCheckout, words: &Payment) -> (&'static str, Message) {
-    let payment = settled.order.payment_gateway.as_ref().map(|payment| payment.status);
-    match (settled.order.status, &settled.state) {
-        _ if settled.paid_too_late && payment == Some(PaymentStatus::Refunded) => ("calm", words.too_late_and_refunded),
-        _ if settled.paid_too_late => ("calm", words.too_late),
-        (OrderStatus::Completed, _) => ("good", words.paid),
-        (OrderStatus::Pending, CheckoutState::Open) => ("calm", words.not_yet),
-        (OrderStatus::Pending, CheckoutState::Processing) => ("calm", words.in_progress),
-        _ if settled.outcome.is_none() => ("calm", words.unknown),
-        (OrderStatus::Pending, CheckoutState::Closed) => ("calm", words.closed),
-        (OrderStatus::Pending, _) => ("calm", words.mismatch),
-        (OrderStatus::Cancelled, _) => ("calm", words.cancelled_maybe_paid),
-        (OrderStatus::Expired, _) => ("calm", words.expired_maybe_paid),
-    }
 }

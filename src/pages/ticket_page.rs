@@ -5,11 +5,12 @@ use askama::Template;
 use super::card::{Card, is_cancelled};
 use super::document::render;
 use super::heading::Heading;
-use super::order_page::event_notice;
 use super::page_notice::Notice;
 use crate::documents::{Content, TicketToPrint};
 use crate::error::Result;
+use crate::model::sale::event::EventStatus;
 use crate::model::tickets::linked::LinkedTicket;
+use crate::model::tickets::ticket::TicketStatus;
 use crate::words::{self, Words};
 
 #[derive(Template)]
@@ -20,6 +21,7 @@ struct TicketPage<'a> {
     notice: Option<Notice>,
     card: Card,
     has_documents: bool,
+    has_calendar_entry: bool,
     /// The last part of the path of the page: its links are relative.
     token: &'a str,
     order: Option<String>,
@@ -40,12 +42,27 @@ pub(crate) fn ticket_page(linked: &LinkedTicket, token: &str, accepted: &[String
     let content = Content::of(TicketToPrint::of(linked), words)?;
     render(&TicketPage {
         words,
-        heading: Heading::of(&event.into(), words, language)?,
-        notice: event_notice(event, words),
+        heading: Heading::of(event, words, language)?,
+        notice: event_notice(linked, words),
         card: Card::of(&content, ticket, event, 1)?,
         has_documents: !is_cancelled(ticket, event),
+        has_calendar_entry: event.status != EventStatus::Expired,
         token,
         order: content.order,
         organizer: content.organizer,
     })
+}
+
+/// What a holder has to know of the event. A ticket that is cancelled too was refunded, or is to be.
+fn event_notice(LinkedTicket { event, ticket, price, .. }: &LinkedTicket, words: &Words) -> Option<Notice> {
+    let tickets = &words.tickets;
+    match event.status {
+        EventStatus::Cancelled if ticket.status != TicketStatus::Cancelled && price.is_some_and(|paid| !paid.is_zero()) => {
+            let text = format!("{} {}", tickets.no_entry, tickets.contact_about_refund);
+            Some(Notice::new("bad", tickets.event_cancelled, &text))
+        }
+        EventStatus::Cancelled => Some(Notice::new("bad", tickets.event_cancelled, tickets.no_entry)),
+        EventStatus::Expired => Some(Notice::new("calm", tickets.event_over, "")),
+        _ => None,
+    }
 }

@@ -1,6 +1,7 @@
 //! Text as it may be drawn: without characters that would change what stands around it.
 
 use crate::form::text_kind::breaks_line;
+use crate::model::tenants::organization::DEFAULT_NAME;
 
 /// Within a text it is not seen, and accessible documents must not have it.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
@@ -25,6 +26,11 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = String> {
 /// Returns the lines of an address that are not empty.
 pub(crate) fn address(text: &str) -> Vec<String> {
     lines(text).filter(|line| !line.is_empty()).collect()
+}
+
+/// Returns the name of an organization as it is printed. `None` for the default name, which is not printed.
+pub(crate) fn organizer(name: &str) -> Option<String> {
+    (name != DEFAULT_NAME).then(|| line(name))
 }
 
 /// The controls of the bidirectional algorithm (Unicode Standard Annex #9) that open or close an embedding, an override

@@ -1,6 +1,6 @@
 //! Dutch.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static DUTCH: Words = Words {
     language: "nl",
@@ -29,10 +29,10 @@ pub(super) static DUTCH: Words = Words {
         until: "tot",
         only_on: "alleen op",
         days: |days| match days {
-            1 => "op de dag van de eerste scan".to_owned(),
-            _ => format!("{days} dagen vanaf de eerste scan"),
+            1 => "op de dag van de eerste toegang".to_owned(),
+            _ => format!("{days} dagen vanaf de eerste toegang"),
         },
-        hours: |hours| format!("{hours} uur vanaf de eerste scan"),
+        hours: |hours| format!("{hours} uur vanaf de eerste toegang"),
     },
     money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::BeforeWithSpace },
     ticket: Ticket {
@@ -54,7 +54,7 @@ pub(super) static DUTCH: Words = Words {
         event_cancelled: "Dit evenement gaat niet door",
         order_cancelled: "Deze bestelling is geannuleerd",
         no_entry: "Toegang is niet meer mogelijk.",
-        ask_about_money: "Vraag de organisator naar uw geld.",
+        contact_about_refund: "Neem contact op met de organisator over de terugbetaling.",
         checked_in: "Ingecheckt",
         event_over: "Dit evenement is voorbij",
         download_ticket: "Downloaden als PDF",
@@ -64,8 +64,6 @@ pub(super) static DUTCH: Words = Words {
     },
     checkout: Checkout {
         title: "Betalen",
-        discount: "Korting",
-        total: "Totaal",
         reserved: |minutes| match minutes {
             1 => "Nog 1 minuut gereserveerd".to_owned(),
             _ => format!("Nog {minutes} minuten gereserveerd"),
@@ -79,29 +77,31 @@ pub(super) static DUTCH: Words = Words {
         show_tickets: "Tickets tonen",
         back_to_payment: "Terug naar de betaling",
     },
+    receipt: Receipt {
+        title: "Betaalbewijs",
+        discount: "Korting",
+        total: "Totaal",
+        paid: "Betaald",
+        paid_online: "Online betaald",
+        paid_in_cash: "Contant betaald",
+        paid_by_transfer: "Per overschrijving betaald",
+        refunded: "Terugbetaald",
+        refund_due: "Terugbetaling volgt",
+        company: "Bedrijf",
+        delivery_address: "Bezorgadres",
+    },
     payment: Payment {
         paid: Message { title: "Betaald", text: "Hartelijk dank! Uw tickets zijn uitgegeven." },
         failed: Message { title: "Betaling mislukt", text: "Er is niets afgeschreven. U kunt het opnieuw proberen." },
-        refunded: Message {
-            title: "Terugbetaald",
-            text: "Deze bestelling is gesloten en uw betaling is terugbetaald.",
-        },
-        refund_due: Message { title: "Gesloten", text: "Deze bestelling is gesloten. Uw betaling wordt terugbetaald." },
-        cancelled: Message { title: "Geannuleerd", text: "Deze bestelling is geannuleerd. U hoeft niets te betalen." },
-        event_cancelled: Message { title: "Het evenement gaat niet door", text: "U hoeft niets te betalen." },
         expired: Message { title: "Verlopen", text: "Deze bestelling is niet op tijd betaald. Bestel opnieuw." },
         too_late: Message {
             title: "Te laat",
-            text: "Uw betaling kwam te laat voor deze bestelling. Ze wordt terugbetaald.",
-        },
-        too_late_and_refunded: Message {
-            title: "Terugbetaald",
-            text: "Uw betaling kwam te laat voor deze bestelling en is terugbetaald.",
+            text: "Uw betaling kwam te laat voor deze bestelling.",
         },
         not_yet: Message { title: "Nog niet betaald", text: "Er is niets afgeschreven. U kunt teruggaan en betalen." },
         in_progress: Message {
             title: "In behandeling",
-            text: "Uw betaling is onderweg. Uw tickets worden uitgegeven zodra ze binnen is.",
+            text: "Uw betaling wordt verwerkt. Uw tickets worden uitgegeven zodra ze binnen is.",
         },
         unknown: Message {
             title: "Even geduld",
@@ -113,20 +113,15 @@ pub(super) static DUTCH: Words = Words {
         },
         mismatch: Message {
             title: "Niet betaald",
-            text: "Uw betaling past niet bij deze bestelling. Als er iets is afgeschreven, krijgt u uw geld terug.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Geannuleerd",
-            text: "Deze bestelling is geannuleerd. Als u hebt betaald, krijgt u uw geld terug.",
-        },
-        expired_maybe_paid: Message {
-            title: "Verlopen",
-            text: "Deze bestelling is niet op tijd betaald. Als u daarna hebt betaald, krijgt u uw geld terug.",
+            text: "Uw betaling past niet bij deze bestelling.",
         },
         replaced: Message {
             title: "Er is een nieuwere link",
             text: "Deze link is vervangen door een nieuwere. Gebruik de nieuwste link die u hebt gekregen.",
         },
+        nothing_to_pay: "U hoeft niets te betalen.",
+        was_refunded: |amount| format!("{amount} is terugbetaald."),
+        will_be_refunded: |amount| format!("{amount} wordt terugbetaald."),
     },
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },

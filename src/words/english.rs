@@ -1,6 +1,6 @@
 //! English, with British dates, and with those of the United States.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static ENGLISH: Words = WORDS;
 
@@ -41,7 +41,7 @@ const WORDS: Words = Words {
         event_cancelled: "This event is cancelled",
         order_cancelled: "This order is cancelled",
         no_entry: "Entry is no longer possible.",
-        ask_about_money: "Ask the organizer about your money.",
+        contact_about_refund: "Contact the organizer about a refund.",
         checked_in: "Checked in",
         event_over: "This event is over",
         download_ticket: "Download as PDF",
@@ -51,8 +51,6 @@ const WORDS: Words = Words {
     },
     checkout: Checkout {
         title: "Checkout",
-        discount: "Discount",
-        total: "Total",
         reserved: |minutes| match minutes {
             1 => "Reserved for 1 more minute".to_owned(),
             _ => format!("Reserved for {minutes} more minutes"),
@@ -66,26 +64,31 @@ const WORDS: Words = Words {
         show_tickets: "Show tickets",
         back_to_payment: "Back to payment",
     },
+    receipt: Receipt {
+        title: "Receipt",
+        discount: "Discount",
+        total: "Total",
+        paid: "Paid",
+        paid_online: "Paid online",
+        paid_in_cash: "Paid in cash",
+        paid_by_transfer: "Paid by bank transfer",
+        refunded: "Refunded",
+        refund_due: "Refund pending",
+        company: "Company",
+        delivery_address: "Delivery address",
+    },
     payment: Payment {
         paid: Message { title: "Paid", text: "Thank you! Your tickets have been issued." },
         failed: Message { title: "Payment failed", text: "You have not been charged. You can try again." },
-        refunded: Message { title: "Refunded", text: "This order is closed, and your payment has been refunded." },
-        refund_due: Message { title: "Closed", text: "This order is closed. Your payment will be refunded." },
-        cancelled: Message { title: "Cancelled", text: "This order was cancelled. There is nothing to pay." },
-        event_cancelled: Message { title: "The event was cancelled", text: "There is nothing to pay." },
         expired: Message { title: "Expired", text: "This order was not paid in time. Please order again." },
         too_late: Message {
             title: "Too late",
-            text: "Your payment came too late for this order. It will be refunded.",
-        },
-        too_late_and_refunded: Message {
-            title: "Refunded",
-            text: "Your payment came too late for this order, and has been refunded.",
+            text: "Your payment came too late for this order.",
         },
         not_yet: Message { title: "Not paid yet", text: "You have not been charged. You can go back and pay." },
         in_progress: Message {
             title: "In progress",
-            text: "Your payment is on its way. Your tickets are issued as soon as it has arrived.",
+            text: "Your payment is being processed. Your tickets are issued as soon as it has arrived.",
         },
         unknown: Message {
             title: "Please wait",
@@ -94,20 +97,15 @@ const WORDS: Words = Words {
         closed: Message { title: "Not paid", text: "You have not been charged. This payment can no longer be made." },
         mismatch: Message {
             title: "Not paid",
-            text: "Your payment does not fit this order. If you were charged, you get your money back.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Cancelled",
-            text: "This order was cancelled. If you have paid, you get your money back.",
-        },
-        expired_maybe_paid: Message {
-            title: "Expired",
-            text: "This order was not paid in time. If you have paid since, you get your money back.",
+            text: "Your payment does not match this order.",
         },
         replaced: Message {
             title: "There is a newer link",
             text: "This link was replaced by a newer one. Please use the newest link that you were given.",
         },
+        nothing_to_pay: "There is nothing to pay.",
+        was_refunded: |amount| format!("{amount} was refunded."),
+        will_be_refunded: |amount| format!("{amount} will be refunded."),
     },
     problems: Problems {
         no_such_page: Message { title: "We cannot find this page", text: "Please check the address." },
@@ -122,7 +120,7 @@ const WORDS: Words = Words {
         not_paid: Message { title: "This order is not paid yet", text: "Its tickets are issued when it is paid." },
         nothing_to_download: Message { title: "These tickets are cancelled", text: "There is nothing to download." },
         invalid_request: Message {
-            title: "This does not work",
+            title: "That did not work",
             text: "Please go back, and use the links and buttons of the page.",
         },
         too_many_requests: Message { title: "Too many requests", text: "Please try again in a minute." },
@@ -156,11 +154,11 @@ const DATES: Dates = Dates {
     until: "until",
     only_on: "only on",
     days: |days| match days {
-        1 => "on the day of the first scan".to_owned(),
-        _ => format!("for {days} days from the first scan"),
+            1 => "on the day of first entry".to_owned(),
+            _ => format!("for {days} days from first entry"),
     },
     hours: |hours| match hours {
-        1 => "for 1 hour from the first scan".to_owned(),
-        _ => format!("for {hours} hours from the first scan"),
+            1 => "for 1 hour from first entry".to_owned(),
+            _ => format!("for {hours} hours from first entry"),
     },
 };

@@ -1,6 +1,6 @@
 //! French.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static FRENCH: Words = Words {
     language: "fr",
@@ -35,12 +35,12 @@ pub(super) static FRENCH: Words = Words {
         until: "jusqu’au",
         only_on: "uniquement le",
         days: |days| match days {
-            1 => "le jour du premier contrôle".to_owned(),
-            _ => format!("pendant {days} jours à partir du premier contrôle"),
+            1 => "le jour du premier passage".to_owned(),
+            _ => format!("pendant {days} jours à partir du premier passage"),
         },
         hours: |hours| match hours {
-            1 => "pendant 1 heure à partir du premier contrôle".to_owned(),
-            _ => format!("pendant {hours} heures à partir du premier contrôle"),
+            1 => "pendant 1 heure à partir du premier passage".to_owned(),
+            _ => format!("pendant {hours} heures à partir du premier passage"),
         },
     },
     money: Money { decimal_mark: ',', thousands_mark: '\u{A0}', currency: CurrencyPlace::After },
@@ -63,7 +63,7 @@ pub(super) static FRENCH: Words = Words {
         event_cancelled: "Cet événement est annulé",
         order_cancelled: "Cette commande est annulée",
         no_entry: "L’entrée n’est plus possible.",
-        ask_about_money: "Renseignez-vous auprès de l’organisateur sur votre remboursement.",
+        contact_about_refund: "Contactez l’organisateur au sujet du remboursement.",
         checked_in: "Entrée enregistrée",
         event_over: "Cet événement est terminé",
         download_ticket: "Télécharger en PDF",
@@ -73,8 +73,6 @@ pub(super) static FRENCH: Words = Words {
     },
     checkout: Checkout {
         title: "Paiement",
-        discount: "Réduction",
-        total: "Total",
         reserved: |minutes| match minutes {
             1 => "Réservé pendant encore 1 minute".to_owned(),
             _ => format!("Réservé pendant encore {minutes} minutes"),
@@ -83,33 +81,36 @@ pub(super) static FRENCH: Words = Words {
         let_payment_fail: "Faire échouer le paiement",
         cancel_order: "Annuler la commande",
         test_mode: "Mode test",
-        no_money_is_charged: "Aucun argent n’est débité.",
+        no_money_is_charged: "Aucun montant n’est débité.",
         choose_outcome: "Choisissez l’issue du paiement :",
         show_tickets: "Afficher les billets",
         back_to_payment: "Retour au paiement",
+    },
+    receipt: Receipt {
+        title: "Reçu",
+        discount: "Réduction",
+        total: "Total",
+        paid: "Payé",
+        paid_online: "Payé en ligne",
+        paid_in_cash: "Payé en espèces",
+        paid_by_transfer: "Payé par virement",
+        refunded: "Remboursé",
+        refund_due: "Remboursement en cours",
+        company: "Société",
+        delivery_address: "Adresse de livraison",
     },
     payment: Payment {
         paid: Message { title: "Payé", text: "Merci ! Vos billets ont été émis." },
         failed: Message {
             title: "Échec du paiement", text: "Vous n’avez pas été débité. Vous pouvez réessayer."
         },
-        refunded: Message {
-            title: "Remboursé", text: "Cette commande est close et votre paiement a été remboursé."
-        },
-        refund_due: Message { title: "Close", text: "Cette commande est close. Votre paiement sera remboursé." },
-        cancelled: Message { title: "Annulée", text: "Cette commande a été annulée. Il n’y a rien à payer." },
-        event_cancelled: Message { title: "L’événement a été annulé", text: "Il n’y a rien à payer." },
         expired: Message {
             title: "Expirée",
             text: "Cette commande n’a pas été payée à temps. Veuillez commander à nouveau.",
         },
         too_late: Message {
             title: "Trop tard",
-            text: "Votre paiement est arrivé trop tard pour cette commande. Il sera remboursé.",
-        },
-        too_late_and_refunded: Message {
-            title: "Remboursé",
-            text: "Votre paiement est arrivé trop tard pour cette commande et a été remboursé.",
+            text: "Votre paiement est arrivé trop tard pour cette commande.",
         },
         not_yet: Message {
             title: "Pas encore payé",
@@ -117,7 +118,7 @@ pub(super) static FRENCH: Words = Words {
         },
         in_progress: Message {
             title: "En cours",
-            text: "Votre paiement est en route. Vos billets seront émis dès son arrivée.",
+            text: "Votre paiement est en cours de traitement. Vos billets seront émis dès son arrivée.",
         },
         unknown: Message {
             title: "Veuillez patienter",
@@ -128,20 +129,15 @@ pub(super) static FRENCH: Words = Words {
         },
         mismatch: Message {
             title: "Non payé",
-            text: "Votre paiement ne correspond pas à cette commande. Si vous avez été débité, vous serez remboursé.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Annulée",
-            text: "Cette commande a été annulée. Si vous avez payé, vous serez remboursé.",
-        },
-        expired_maybe_paid: Message {
-            title: "Expirée",
-            text: "Cette commande n’a pas été payée à temps. Si vous avez payé depuis, vous serez remboursé.",
+            text: "Votre paiement ne correspond pas à cette commande.",
         },
         replaced: Message {
             title: "Il existe un lien plus récent",
             text: "Ce lien a été remplacé par un plus récent. Veuillez utiliser le dernier lien que vous avez reçu.",
         },
+        nothing_to_pay: "Il n’y a rien à payer.",
+        was_refunded: |amount| format!("{amount} ont été remboursés."),
+        will_be_refunded: |amount| format!("{amount} seront remboursés."),
     },
     problems: Problems {
         no_such_page: Message { title: "Nous ne trouvons pas cette page", text: "Veuillez vérifier l’adresse." },
@@ -159,7 +155,7 @@ pub(super) static FRENCH: Words = Words {
         },
         nothing_to_download: Message { title: "Ces billets sont annulés", text: "Il n’y a rien à télécharger." },
         invalid_request: Message {
-            title: "Cela ne fonctionne pas",
+            title: "Cela n’a pas fonctionné",
             text: "Veuillez revenir en arrière et utiliser les liens et les boutons de la page.",
         },
         too_many_requests: Message { title: "Trop de demandes", text: "Veuillez réessayer dans une minute." },

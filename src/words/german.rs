@@ -1,6 +1,6 @@
 //! German.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static GERMAN: Words = Words {
     language: "de",
@@ -29,12 +29,12 @@ pub(super) static GERMAN: Words = Words {
         until: "bis",
         only_on: "nur am",
         days: |days| match days {
-            1 => "am Tag des ersten Scans".to_owned(),
-            _ => format!("{days} Tage ab dem ersten Scan"),
+            1 => "am Tag des ersten Einlasses".to_owned(),
+            _ => format!("{days} Tage ab dem ersten Einlass"),
         },
         hours: |hours| match hours {
-            1 => "1 Stunde ab dem ersten Scan".to_owned(),
-            _ => format!("{hours} Stunden ab dem ersten Scan"),
+            1 => "1 Stunde ab dem ersten Einlass".to_owned(),
+            _ => format!("{hours} Stunden ab dem ersten Einlass"),
         },
     },
     money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
@@ -57,7 +57,7 @@ pub(super) static GERMAN: Words = Words {
         event_cancelled: "Diese Veranstaltung ist abgesagt",
         order_cancelled: "Diese Bestellung ist storniert",
         no_entry: "Einlass ist nicht mehr möglich.",
-        ask_about_money: "Fragen Sie den Veranstalter nach Ihrem Geld.",
+        contact_about_refund: "Wenden Sie sich wegen der Erstattung an den Veranstalter.",
         checked_in: "Bereits eingelöst",
         event_over: "Diese Veranstaltung ist vorbei",
         download_ticket: "Als PDF herunterladen",
@@ -67,8 +67,6 @@ pub(super) static GERMAN: Words = Words {
     },
     checkout: Checkout {
         title: "Kasse",
-        discount: "Rabatt",
-        total: "Summe",
         reserved: |minutes| match minutes {
             1 => "Noch 1 Minute reserviert".to_owned(),
             _ => format!("Noch {minutes} Minuten reserviert"),
@@ -82,33 +80,32 @@ pub(super) static GERMAN: Words = Words {
         show_tickets: "Tickets anzeigen",
         back_to_payment: "Zurück zur Zahlung",
     },
+    receipt: Receipt {
+        title: "Beleg",
+        discount: "Rabatt",
+        total: "Gesamtbetrag",
+        paid: "Bezahlt",
+        paid_online: "Online bezahlt",
+        paid_in_cash: "Bar bezahlt",
+        paid_by_transfer: "Per Überweisung bezahlt",
+        refunded: "Erstattet",
+        refund_due: "Erstattung folgt",
+        company: "Firma",
+        delivery_address: "Lieferadresse",
+    },
     payment: Payment {
         paid: Message { title: "Bezahlt", text: "Vielen Dank! Ihre Tickets sind ausgestellt." },
         failed: Message {
             title: "Zahlung fehlgeschlagen",
             text: "Es wurde nichts abgebucht. Sie können es noch einmal versuchen.",
         },
-        refunded: Message {
-            title: "Erstattet",
-            text: "Diese Bestellung ist geschlossen, und Ihre Zahlung wurde erstattet.",
-        },
-        refund_due: Message {
-            title: "Geschlossen",
-            text: "Diese Bestellung ist geschlossen. Ihre Zahlung wird erstattet.",
-        },
-        cancelled: Message { title: "Storniert", text: "Diese Bestellung wurde storniert. Es ist nichts zu bezahlen." },
-        event_cancelled: Message { title: "Die Veranstaltung wurde abgesagt", text: "Es ist nichts zu bezahlen." },
         expired: Message {
             title: "Abgelaufen",
             text: "Diese Bestellung wurde nicht rechtzeitig bezahlt. Bitte bestellen Sie noch einmal.",
         },
         too_late: Message {
             title: "Zu spät",
-            text: "Ihre Zahlung kam für diese Bestellung zu spät. Sie wird erstattet.",
-        },
-        too_late_and_refunded: Message {
-            title: "Erstattet",
-            text: "Ihre Zahlung kam für diese Bestellung zu spät und wurde erstattet.",
+            text: "Ihre Zahlung kam für diese Bestellung zu spät.",
         },
         not_yet: Message {
             title: "Noch nicht bezahlt",
@@ -116,7 +113,7 @@ pub(super) static GERMAN: Words = Words {
         },
         in_progress: Message {
             title: "In Bearbeitung",
-            text: "Ihre Zahlung ist unterwegs. Ihre Tickets werden ausgestellt, sobald sie eingegangen ist.",
+            text: "Ihre Zahlung wird verarbeitet. Ihre Tickets werden ausgestellt, sobald sie eingegangen ist.",
         },
         unknown: Message {
             title: "Bitte warten",
@@ -128,20 +125,15 @@ pub(super) static GERMAN: Words = Words {
         },
         mismatch: Message {
             title: "Nicht bezahlt",
-            text: "Ihre Zahlung passt nicht zu dieser Bestellung. Falls etwas abgebucht wurde, bekommen Sie Ihr Geld zurück.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Storniert",
-            text: "Diese Bestellung wurde storniert. Falls Sie bezahlt haben, bekommen Sie Ihr Geld zurück.",
-        },
-        expired_maybe_paid: Message {
-            title: "Abgelaufen",
-            text: "Diese Bestellung wurde nicht rechtzeitig bezahlt. Falls Sie danach bezahlt haben, bekommen Sie Ihr Geld zurück.",
+            text: "Ihre Zahlung passt nicht zu dieser Bestellung.",
         },
         replaced: Message {
             title: "Es gibt einen neueren Link",
             text: "Dieser Link wurde durch einen neueren ersetzt. Bitte nehmen Sie den neuesten Link, den Sie bekommen haben.",
         },
+        nothing_to_pay: "Es ist nichts zu bezahlen.",
+        was_refunded: |amount| format!("{amount} wurden erstattet."),
+        will_be_refunded: |amount| format!("{amount} werden erstattet."),
     },
     problems: Problems {
         no_such_page: Message { title: "Wir finden diese Seite nicht", text: "Bitte prüfen Sie die Adresse." },
@@ -150,7 +142,7 @@ pub(super) static GERMAN: Words = Words {
             text: "Bitte prüfen Sie den Link, den Sie bekommen haben, oder bitten Sie den Veranstalter um einen neuen.",
         },
         no_such_checkout: Message {
-            title: "Wir finden diese Kasse nicht",
+            title: "Wir finden diesen Bezahlvorgang nicht",
             text: "Bitte prüfen Sie den Link, den Sie bekommen haben.",
         },
         not_paid: Message {
@@ -160,7 +152,7 @@ pub(super) static GERMAN: Words = Words {
         nothing_to_download: Message { title: "Diese Tickets sind storniert", text: "Es gibt nichts herunterzuladen." },
         invalid_request: Message {
             title: "Das geht so nicht",
-            text: "Bitte gehen Sie zurück, und benutzen Sie die Links und Knöpfe der Seite.",
+            text: "Bitte gehen Sie zurück, und benutzen Sie die Links und Schaltflächen der Seite.",
         },
         too_many_requests: Message {
             title: "Zu viele Anfragen",

@@ -1,6 +1,6 @@
 //! Italian.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static ITALIAN: Words = Words {
     language: "it",
@@ -32,12 +32,12 @@ pub(super) static ITALIAN: Words = Words {
         until: "fino a",
         only_on: "solo il",
         days: |days| match days {
-            1 => "il giorno della prima scansione".to_owned(),
-            _ => format!("per {days} giorni dalla prima scansione"),
+            1 => "il giorno del primo ingresso".to_owned(),
+            _ => format!("per {days} giorni dal primo ingresso"),
         },
         hours: |hours| match hours {
-            1 => "per 1 ora dalla prima scansione".to_owned(),
-            _ => format!("per {hours} ore dalla prima scansione"),
+            1 => "per 1 ora dal primo ingresso".to_owned(),
+            _ => format!("per {hours} ore dal primo ingresso"),
         },
     },
     money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
@@ -60,7 +60,7 @@ pub(super) static ITALIAN: Words = Words {
         event_cancelled: "Questo evento è annullato",
         order_cancelled: "Questo ordine è annullato",
         no_entry: "L’ingresso non è più possibile.",
-        ask_about_money: "Per il rimborso rivolgiti all’organizzatore.",
+        contact_about_refund: "Per il rimborso rivolgiti all’organizzatore.",
         checked_in: "Ingresso registrato",
         event_over: "Questo evento è terminato",
         download_ticket: "Scarica il PDF",
@@ -70,8 +70,6 @@ pub(super) static ITALIAN: Words = Words {
     },
     checkout: Checkout {
         title: "Pagamento",
-        discount: "Sconto",
-        total: "Totale",
         reserved: |minutes| match minutes {
             1 => "Riservato ancora per 1 minuto".to_owned(),
             _ => format!("Riservato ancora per {minutes} minuti"),
@@ -85,26 +83,26 @@ pub(super) static ITALIAN: Words = Words {
         show_tickets: "Mostra i biglietti",
         back_to_payment: "Torna al pagamento",
     },
+    receipt: Receipt {
+        title: "Ricevuta",
+        discount: "Sconto",
+        total: "Totale",
+        paid: "Pagato",
+        paid_online: "Pagato online",
+        paid_in_cash: "Pagato in contanti",
+        paid_by_transfer: "Pagato con bonifico",
+        refunded: "Rimborsato",
+        refund_due: "Rimborso in corso",
+        company: "Azienda",
+        delivery_address: "Indirizzo di spedizione",
+    },
     payment: Payment {
         paid: Message { title: "Pagato", text: "Grazie! I tuoi biglietti sono stati emessi." },
         failed: Message { title: "Pagamento non riuscito", text: "Non ti è stato addebitato nulla. Puoi riprovare." },
-        refunded: Message {
-            title: "Rimborsato",
-            text: "Questo ordine è chiuso e il tuo pagamento è stato rimborsato.",
-        },
-        refund_due: Message { title: "Chiuso", text: "Questo ordine è chiuso. Il tuo pagamento verrà rimborsato." },
-        cancelled: Message {
-            title: "Annullato", text: "Questo ordine è stato annullato. Non c’è nulla da pagare."
-        },
-        event_cancelled: Message { title: "L’evento è stato annullato", text: "Non c’è nulla da pagare." },
         expired: Message { title: "Scaduto", text: "Questo ordine non è stato pagato in tempo. Ordina di nuovo." },
         too_late: Message {
             title: "Troppo tardi",
-            text: "Il tuo pagamento è arrivato troppo tardi per questo ordine. Verrà rimborsato.",
-        },
-        too_late_and_refunded: Message {
-            title: "Rimborsato",
-            text: "Il tuo pagamento è arrivato troppo tardi per questo ordine ed è stato rimborsato.",
+            text: "Il tuo pagamento è arrivato troppo tardi per questo ordine.",
         },
         not_yet: Message {
             title: "Non ancora pagato",
@@ -112,7 +110,7 @@ pub(super) static ITALIAN: Words = Words {
         },
         in_progress: Message {
             title: "In corso",
-            text: "Il tuo pagamento è in arrivo. I biglietti vengono emessi appena arriva.",
+            text: "Il tuo pagamento è in elaborazione. I biglietti vengono emessi appena arriva.",
         },
         unknown: Message {
             title: "Attendi",
@@ -124,20 +122,15 @@ pub(super) static ITALIAN: Words = Words {
         },
         mismatch: Message {
             title: "Non pagato",
-            text: "Il tuo pagamento non corrisponde a questo ordine. Se ti è stato addebitato qualcosa, verrai rimborsato.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Annullato",
-            text: "Questo ordine è stato annullato. Se hai pagato, verrai rimborsato.",
-        },
-        expired_maybe_paid: Message {
-            title: "Scaduto",
-            text: "Questo ordine non è stato pagato in tempo. Se hai pagato dopo, verrai rimborsato.",
+            text: "Il tuo pagamento non corrisponde a questo ordine.",
         },
         replaced: Message {
             title: "C’è un link più recente",
             text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",
         },
+        nothing_to_pay: "Non c’è nulla da pagare.",
+        was_refunded: |amount| format!("{amount} sono stati rimborsati."),
+        will_be_refunded: |amount| format!("{amount} verranno rimborsati."),
     },
     problems: Problems {
         no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },
@@ -157,7 +150,7 @@ pub(super) static ITALIAN: Words = Words {
             title: "Questi biglietti sono annullati", text: "Non c’è nulla da scaricare."
         },
         invalid_request: Message {
-            title: "Così non funziona",
+            title: "Non ha funzionato",
             text: "Torna indietro e usa i link e i pulsanti della pagina.",
         },
         too_many_requests: Message { title: "Troppe richieste", text: "Riprova tra un minuto." },

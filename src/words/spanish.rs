@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Ticket, TicketPages, Words};
+use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
 
 pub(super) static SPANISH: Words = Words {
     language: "es",
@@ -29,12 +29,12 @@ pub(super) static SPANISH: Words = Words {
         until: "hasta el",
         only_on: "solo el",
         days: |days| match days {
-            1 => "el día del primer escaneo".to_owned(),
-            _ => format!("durante {days} días desde el primer escaneo"),
+            1 => "el día del primer acceso".to_owned(),
+            _ => format!("durante {days} días desde el primer acceso"),
         },
         hours: |hours| match hours {
-            1 => "durante 1 hora desde el primer escaneo".to_owned(),
-            _ => format!("durante {hours} horas desde el primer escaneo"),
+            1 => "durante 1 hora desde el primer acceso".to_owned(),
+            _ => format!("durante {hours} horas desde el primer acceso"),
         },
     },
     money: Money { decimal_mark: ',', thousands_mark: '.', currency: CurrencyPlace::After },
@@ -53,11 +53,11 @@ pub(super) static SPANISH: Words = Words {
     tickets: TicketPages {
         your_tickets: "Tus entradas",
         show_at_entrance: "Muestra este código en la entrada.",
-        ticket_cancelled: "Esta entrada está anulada",
+        ticket_cancelled: "Esta entrada está cancelada",
         event_cancelled: "Este evento está cancelado",
         order_cancelled: "Este pedido está cancelado",
         no_entry: "Ya no es posible el acceso.",
-        ask_about_money: "Consulta a la organización sobre tu dinero.",
+        contact_about_refund: "Contacta con la organización para el reembolso.",
         checked_in: "Acceso registrado",
         event_over: "Este evento ha terminado",
         download_ticket: "Descargar en PDF",
@@ -67,8 +67,6 @@ pub(super) static SPANISH: Words = Words {
     },
     checkout: Checkout {
         title: "Pago",
-        discount: "Descuento",
-        total: "Total",
         reserved: |minutes| match minutes {
             1 => "Reservado durante 1 minuto más".to_owned(),
             _ => format!("Reservado durante {minutes} minutos más"),
@@ -82,26 +80,31 @@ pub(super) static SPANISH: Words = Words {
         show_tickets: "Ver las entradas",
         back_to_payment: "Volver al pago",
     },
+    receipt: Receipt {
+        title: "Recibo",
+        discount: "Descuento",
+        total: "Total",
+        paid: "Pagado",
+        paid_online: "Pagado en línea",
+        paid_in_cash: "Pagado en efectivo",
+        paid_by_transfer: "Pagado por transferencia",
+        refunded: "Reembolsado",
+        refund_due: "Reembolso en curso",
+        company: "Empresa",
+        delivery_address: "Dirección de envío",
+    },
     payment: Payment {
         paid: Message { title: "Pagado", text: "¡Gracias! Tus entradas ya están emitidas." },
         failed: Message { title: "El pago ha fallado", text: "No se te ha cobrado nada. Puedes intentarlo de nuevo." },
-        refunded: Message { title: "Reembolsado", text: "Este pedido está cerrado y tu pago se ha reembolsado." },
-        refund_due: Message { title: "Cerrado", text: "Este pedido está cerrado. Tu pago se reembolsará." },
-        cancelled: Message { title: "Cancelado", text: "Este pedido se ha cancelado. No hay nada que pagar." },
-        event_cancelled: Message { title: "El evento se ha cancelado", text: "No hay nada que pagar." },
         expired: Message { title: "Caducado", text: "Este pedido no se pagó a tiempo. Haz un pedido nuevo." },
         too_late: Message {
             title: "Demasiado tarde",
-            text: "Tu pago llegó demasiado tarde para este pedido. Se reembolsará.",
-        },
-        too_late_and_refunded: Message {
-            title: "Reembolsado",
-            text: "Tu pago llegó demasiado tarde para este pedido y se ha reembolsado.",
+            text: "Tu pago llegó demasiado tarde para este pedido.",
         },
         not_yet: Message { title: "Aún no está pagado", text: "No se te ha cobrado nada. Puedes volver y pagar." },
         in_progress: Message {
             title: "En curso",
-            text: "Tu pago está en camino. Tus entradas se emitirán en cuanto llegue.",
+            text: "Tu pago se está procesando. Tus entradas se emitirán en cuanto llegue.",
         },
         unknown: Message {
             title: "Espera un momento",
@@ -110,20 +113,15 @@ pub(super) static SPANISH: Words = Words {
         closed: Message { title: "No pagado", text: "No se te ha cobrado nada. Este pago ya no es posible." },
         mismatch: Message {
             title: "No pagado",
-            text: "Tu pago no corresponde a este pedido. Si se te ha cobrado algo, se te devolverá.",
-        },
-        cancelled_maybe_paid: Message {
-            title: "Cancelado",
-            text: "Este pedido se ha cancelado. Si has pagado, se te devolverá el dinero.",
-        },
-        expired_maybe_paid: Message {
-            title: "Caducado",
-            text: "Este pedido no se pagó a tiempo. Si has pagado después, se te devolverá el dinero.",
+            text: "Tu pago no corresponde a este pedido.",
         },
         replaced: Message {
             title: "Hay un enlace más reciente",
             text: "Este enlace se ha sustituido por otro más reciente. Usa el último enlace que recibiste.",
         },
+        nothing_to_pay: "No hay nada que pagar.",
+        was_refunded: |amount| format!("Se han reembolsado {amount}."),
+        will_be_refunded: |amount| format!("Se reembolsarán {amount}."),
     },
     problems: Problems {
         no_such_page: Message { title: "No encontramos esta página", text: "Comprueba la dirección." },
@@ -133,9 +131,9 @@ pub(super) static SPANISH: Words = Words {
         },
         no_such_checkout: Message { title: "No encontramos este pago", text: "Comprueba el enlace que recibiste." },
         not_paid: Message { title: "Este pedido aún no está pagado", text: "Sus entradas se emiten cuando se paga." },
-        nothing_to_download: Message { title: "Estas entradas están anuladas", text: "No hay nada que descargar." },
+        nothing_to_download: Message { title: "Estas entradas están canceladas", text: "No hay nada que descargar." },
         invalid_request: Message {
-            title: "Así no funciona",
+            title: "No ha funcionado",
             text: "Vuelve atrás y usa los enlaces y botones de la página.",
         },
         too_many_requests: Message { title: "Demasiadas solicitudes", text: "Inténtalo de nuevo en un minuto." },

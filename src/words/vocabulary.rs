@@ -10,6 +10,7 @@ pub(crate) struct Words {
     pub(crate) ticket: Ticket,
     pub(crate) tickets: TicketPages,
     pub(crate) checkout: Checkout,
+    pub(crate) receipt: Receipt,
     pub(crate) payment: Payment,
     pub(crate) problems: Problems,
 }
@@ -89,8 +90,8 @@ pub(crate) struct TicketPages {
     pub(crate) order_cancelled: &'static str,
     /// Of what is cancelled.
     pub(crate) no_entry: &'static str,
-    /// Of a cancelled event.
-    pub(crate) ask_about_money: &'static str,
+    /// Of a cancelled event, while nobody has decided about a refund.
+    pub(crate) contact_about_refund: &'static str,
     pub(crate) checked_in: &'static str,
     pub(crate) event_over: &'static str,
     pub(crate) download_ticket: &'static str,
@@ -104,8 +105,6 @@ pub(crate) struct TicketPages {
 #[derive(Debug)]
 pub(crate) struct Checkout {
     pub(crate) title: &'static str,
-    pub(crate) discount: &'static str,
-    pub(crate) total: &'static str,
     /// For how many more minutes the tickets are reserved.
     pub(crate) reserved: fn(u64) -> String,
     /// The button with the amount.
@@ -120,6 +119,23 @@ pub(crate) struct Checkout {
     pub(crate) back_to_payment: &'static str,
 }
 
+/// The words of a receipt.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    pub(crate) title: &'static str,
+    pub(crate) discount: &'static str,
+    pub(crate) total: &'static str,
+    pub(crate) paid: &'static str,
+    /// Through the payment gateway.
+    pub(crate) paid_online: &'static str,
+    pub(crate) paid_in_cash: &'static str,
+    pub(crate) paid_by_transfer: &'static str,
+    pub(crate) refunded: &'static str,
+    pub(crate) refund_due: &'static str,
+    pub(crate) company: &'static str,
+    pub(crate) delivery_address: &'static str,
+}
+
 /// A title, and a sentence that explains it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message {
@@ -132,27 +148,23 @@ pub(crate) struct Message {
 pub(crate) struct Payment {
     pub(crate) paid: Message,
     pub(crate) failed: Message,
-    pub(crate) refunded: Message,
-    /// The order is closed, and its payment will be refunded.
-    pub(crate) refund_due: Message,
-    pub(crate) cancelled: Message,
-    pub(crate) event_cancelled: Message,
     pub(crate) expired: Message,
     pub(crate) too_late: Message,
-    pub(crate) too_late_and_refunded: Message,
     pub(crate) not_yet: Message,
     pub(crate) in_progress: Message,
     pub(crate) unknown: Message,
     /// Nothing was paid, and nothing can be paid any more.
     pub(crate) closed: Message,
-    /// The payment does not fit the order.
+    /// The payment does not match the order.
     pub(crate) mismatch: Message,
-    /// The order was cancelled; it may have been paid.
-    pub(crate) cancelled_maybe_paid: Message,
-    /// The order has expired; it may have been paid since.
-    pub(crate) expired_maybe_paid: Message,
     /// The link of a checkout that was renewed.
     pub(crate) replaced: Message,
+    /// Of an order that has ended without a payment.
+    pub(crate) nothing_to_pay: &'static str,
+    /// An amount went back.
+    pub(crate) was_refunded: fn(&str) -> String,
+    /// An amount will go back.
+    pub(crate) will_be_refunded: fn(&str) -> String,
 }
 
 /// Requests that fail, for people.

@@ -95,6 +95,18 @@ responses! {
     }
 }
 
+#[cfg(feature = "server")]
+impl Refund {
+    /// What the customer will still get, from the gateway or manually.
+    pub(crate) fn to_return(&self) -> Amount {
+        match self.status {
+            RefundStatus::Due => self.amount.checked_sub(self.returned).unwrap_or(Amount::ZERO),
+            RefundStatus::Refused => self.owed,
+            RefundStatus::Done | RefundStatus::Withdrawn => Amount::ZERO,
+        }
+    }
+}
+
 list_request! {
     /// A request to list refunds.
     pub struct ListRefunds {

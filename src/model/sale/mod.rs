@@ -6,6 +6,7 @@ pub(crate) mod discount_value;
 pub(crate) mod event;
 pub(crate) mod new_order;
 pub(crate) mod order;
+pub(crate) mod receipt;
 #[cfg(feature = "exports")]
 pub(crate) mod settlement;
 pub(crate) mod summary;

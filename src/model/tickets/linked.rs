@@ -3,6 +3,8 @@
 use super::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::Order;
+#[cfg(feature = "server")]
+use crate::model::sale::receipt::Receipt;
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
@@ -24,7 +26,8 @@ pub struct LinkedTicket {
     pub language: Option<String>,
     /// The name of the organization that sells the ticket.
     pub organizer: String,
-    /// The price of the ticket when it was ordered, without discounts. Not set without an order.
+    /// What was paid for the ticket, with its discount. Not set without an order, and if the tickets of its type in the
+    /// order did not all cost the same.
     pub price: Option<Amount>,
     /// The number of the ticket in its order, from 1. A ticket without an order is the only one.
     pub number: usize,
@@ -90,7 +93,8 @@ pub(crate) struct LinkVersion {
     pub(crate) ticket_types: i64,
     pub(crate) cancelled_tickets: i64,
     pub(crate) scans_and_renewals: i64,
-    /// The sum of the `updated_at` times of the tickets, and of the order if the link is that of an order.
+    /// The sum of the `updated_at` times of the tickets, and of the order and its refunds if the link is that of an
+    /// order.
     pub(crate) changes: i64,
 }
 
@@ -109,6 +113,7 @@ pub(crate) struct DocumentVersion {
 pub(crate) struct OrderPart {
     /// The order with the tickets of this part, in the order in which they are shown.
     pub(crate) linked: LinkedOrder,
+    pub(crate) receipt: Receipt,
     /// The numbers of these tickets in the order, from 1.
     pub(crate) numbers: Vec<usize>,
     /// The number of the part, and how many there are.

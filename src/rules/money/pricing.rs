@@ -25,6 +25,13 @@ impl ItemPrice {
     pub(crate) fn final_amount(self) -> i64 {
         self.subtotal() - self.discount
     }
+
+    /// What is paid for each ticket. `None` if the tickets do not all cost the same.
+    #[cfg(feature = "documents")]
+    pub(crate) fn paid_for_each(self) -> Option<i64> {
+        let quantity = self.quantity.max(1);
+        (self.final_amount() % quantity == 0).then(|| self.final_amount() / quantity)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -52,14 +52,14 @@ pub(crate) fn mark_refunded(
     Ok(MarkRefundedResponse { order: orders::get(tx, caller.organization, id)?, settled })
 }
 
-/// The payments for an order, and what has gone back for each refund of it, before the gateway is asked about them.
+/// The payments for an order and its refunds, before the gateway is asked about them.
 pub(crate) fn before_asking(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     id: OrderId,
 ) -> Result<(Vec<StoredPayment>, Vec<Refund>)> {
     let state = order_status::load(tx, organization, id)?;
-    Ok((payments::of_order(tx, state.id)?, refunds::returned_of_order(tx, organization, state.id)?))
+    Ok((payments::of_order(tx, state.id)?, refunds::of_order(tx, organization, state.id)?))
 }
 
 /// What has gone back for an order since it was read, because the gateway was asked.
@@ -70,7 +70,7 @@ pub(crate) fn settled_since(
     before: &[Refund],
 ) -> Result<MarkRefundedResponse> {
     let mut settled = Vec::new();
-    for refund in refunds::returned_of_order(tx, organization, id)? {
+    for refund in refunds::of_order(tx, organization, id)? {
         let earlier = before.iter().find(|earlier| earlier.id == refund.id);
         let amount = earlier.map_or(Some(refund.returned), |earlier| refund.returned.checked_sub(earlier.returned));
         if let Some(amount) = amount.filter(|amount| *amount > Amount::ZERO) {

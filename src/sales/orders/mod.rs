@@ -6,3 +6,4 @@ pub(crate) mod holds;
 pub(super) mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
+pub(crate) mod receipts;

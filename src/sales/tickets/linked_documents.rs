@@ -4,7 +4,7 @@
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::accepted::preferred_language;
 use crate::model::sale::event::{Event, EventStatus};
-use crate::model::sale::order::{Order, OrderStatus};
+use crate::model::sale::order::{Order, OrderDetails, OrderStatus};
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::tickets::document_link::LinkToken;
 #[cfg(feature = "server")]
@@ -12,6 +12,8 @@ use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
+#[cfg(feature = "server")]
+use crate::sales::orders::receipts;
 use crate::store::Transaction;
 use crate::store::sale::{events, order_details, orders, ticket_types};
 use crate::store::tenants::organizations;
@@ -112,7 +114,8 @@ fn completed_order(
     get_ticket_type: GetTicketType,
 ) -> Result<LinkedOrder> {
     let tickets = issued_tickets::of_order_with_holders(tx, organization, order.id)?;
-    with_tickets(tx, organization, order, tickets, get_ticket_type)
+    let details = order_details::get(tx, organization, order.id)?;
+    with_tickets(tx, organization, order, &details, tickets, get_ticket_type)
 }
 
 /// Returns an order with these of its tickets, if it was completed.
@@ -120,10 +123,10 @@ fn with_tickets(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     order: Order,
+    details: &OrderDetails,
     tickets: Vec<IssuedTicket>,
     get_ticket_type: GetTicketType,
 ) -> Result<LinkedOrder> {
-    let details = order_details::get(tx, organization, order.id)?;
     if details.completed_at.is_none() {
         return Err(Error::conflict(Reason::OrderNotCompleted, "the order is not paid, and has no tickets"));
     }
@@ -136,7 +139,7 @@ fn with_tickets(
         order,
         ticket_types: types.collect::<Result<_>>()?,
         tickets,
-        language: preferred_language(details.language.or(details.locale)),
+        language: preferred_language(details.language.clone().or_else(|| details.locale.clone())),
         organizer: organizations::get(tx, organization)?.name,
     })
 }
@@ -159,12 +162,14 @@ pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: u
     let of_part = || shown.iter().skip((part - 1) * size).take(size);
     let ids: Vec<_> = of_part().map(|(_, (ticket, _))| *ticket).collect();
     let tickets = issued_tickets::of_ids(tx, &ids)?;
-    let linked = with_tickets(tx, organization, order, tickets, ticket_types::get_without_logo)?;
+    let receipt = receipts::get(tx, organization, id)?;
+    let get_ticket_type = ticket_types::get_without_logo;
+    let linked = with_tickets(tx, organization, order, &receipt.details, tickets, get_ticket_type)?;
     let is_live = linked.order.status != OrderStatus::Cancelled && linked.event.status != EventStatus::Cancelled;
     let first_valid =
         first.filter(|_| is_live).map(|ticket| issued_tickets::get(tx, organization, ticket)).transpose()?;
     let numbers = of_part().map(|(number, _)| *number).collect();
-    Ok(OrderPart { linked, numbers, part, parts, tickets_of_order, first_valid })
+    Ok(OrderPart { linked, receipt, numbers, part, parts, tickets_of_order, first_valid })
 }
 
 /// Gives a ticket a new link, and returns the ticket with it.

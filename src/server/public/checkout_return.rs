@@ -52,7 +52,7 @@ async fn settle(
     let known = session.clone();
     let organization = service.look_up(None, move |service| Ok(service.organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| {
-        let settled = service.settle_checkout(&session)?;
+        let settled = service.settle_for_page(&session)?;
         if let Some(url) = settled.redirect_url {
             return redirect(url);
         }

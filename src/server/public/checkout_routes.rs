@@ -37,7 +37,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     let accepted = accepted_languages(&headers);
     let languages = accepted.clone();
     let render = move |service: &TicketingService| {
-        let checkout = service.get_hosted_checkout(&token)?;
+        let checkout = service.page_of_checkout(&token)?;
         let page = pages::checkout_page(&checkout, service.now(), &languages)?;
         Ok(Representation::page(page, prefers_gzip(&headers)).send(&headers))
     };

@@ -60,6 +60,19 @@ impl TicketingService {
         self.store_in_operation().read(|tx| hosted_checkout::settled(tx, found.order, answered))
     }
 
+    /// Settles a checkout as [`settle_checkout`](Self::settle_checkout) does, for the page to which the customer comes
+    /// back. If the gateway does not answer, the outcome is not known yet.
+    #[cfg(feature = "server")]
+    pub(crate) fn settle_for_page(&self, reference: &str) -> Result<SettledCheckout> {
+        match self.settle_checkout(reference) {
+            Err(Error::Unavailable(Unavailable::GatewaySilent)) => self.store()?.read(|tx| {
+                let found = hosted_checkout::to_settle(tx, reference)?;
+                hosted_checkout::settled(tx, found.order, None)
+            }),
+            settled => settled,
+        }
+    }
+
     /// Records the outcome of a checkout. `reference` is the gateway's id of it, if it is known.
     pub(in crate::service) fn settle(
         &self,

@@ -6,12 +6,14 @@ use crate::model::payments::checkout::SettledCheckout;
 use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout,
 };
+use crate::model::sale::receipt::OrderOnPage;
 use crate::payment::{GatewayEvent, GatewayNotice, sandbox_reference};
 use crate::sales::checkouts::hosted_checkout;
 use crate::sales::orders::order_lifecycle;
-use crate::service::TicketingService;
 #[cfg(feature = "server")]
-use crate::store::money::checkouts::CheckoutOrder;
+use crate::sales::orders::receipts;
+use crate::service::TicketingService;
+use crate::store::sale::orders;
 
 /// # The checkout page of the sandbox
 impl TicketingService {
@@ -34,15 +36,19 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
+        self.page_of_checkout(token).map(HostedCheckout::from)
+    }
+
+    /// Returns what the sandbox's checkout page says for a token.
+    pub(crate) fn page_of_checkout(&self, token: &str) -> Result<OrderOnPage> {
         let reference = self.checkout_reference(token)?;
         self.store()?.read(|tx| hosted_checkout::page(tx, &reference))
     }
 
     /// Returns what a page says of the order of a checkout that was settled.
     #[cfg(feature = "server")]
-    pub(crate) fn page_of_settled(&self, settled: &SettledCheckout) -> Result<HostedCheckout> {
-        let order = CheckoutOrder { organization: settled.order.organizer_id, id: settled.order.id };
-        self.store_in_operation().read(|tx| hosted_checkout::page_of_order(tx, order))
+    pub(crate) fn page_of_settled(&self, settled: &SettledCheckout) -> Result<OrderOnPage> {
+        self.store_in_operation().read(|tx| receipts::on_page(tx, settled.order.organizer_id, settled.order.id))
     }
 
     /// Returns the organization of the checkout with this token.
@@ -74,9 +80,9 @@ impl TicketingService {
         let order = self.store()?.read(|tx| hosted_checkout::find(tx, &reference))?;
         match outcome {
             CheckoutOutcome::Success => {
-                let page = self.store()?.read(|tx| hosted_checkout::page(tx, &reference))?;
+                let paid = self.store()?.read(|tx| orders::get(tx, order.organization, order.id))?;
                 let payment_reference = sandbox_reference(&order.id.to_string());
-                let payment = GatewayPayment::new(payment_reference, page.order.total, page.currency);
+                let payment = GatewayPayment::new(payment_reference, paid.total, paid.currency);
                 self.receive_from_sandbox(reference, GatewayEvent::Checkout(CheckoutState::Paid(payment)))?;
             }
             CheckoutOutcome::Failure => self.receive_from_sandbox(reference, GatewayEvent::PaymentFailed)?,

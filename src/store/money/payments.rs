@@ -142,6 +142,7 @@ row_struct! {
         pub(crate) check_at: Option<Timestamp>,
         /// How many times it has answered since the newest fact.
         pub(crate) checks: i64,
+        pub(crate) created_at: Timestamp,
     }
 }
 
@@ -189,7 +190,7 @@ fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
         owed: amount(stored.owed),
         recorded_by: row.get("recorded_by")?,
         backfilled: row.get("backfilled")?,
-        created_at: row.get("created_at")?,
+        created_at: stored.created_at,
         currency: stored.currency,
         gateway: stored.gateway,
         reference: stored.reference,

@@ -112,7 +112,7 @@ const COUNT_BY_GATEWAY: &str =
     count_by_gateway!("refunds r JOIN payments p ON p.id = r.payment_id WHERE r.status = 'DUE' AND r.by_gateway = 1");
 pub(in crate::store) const COUNT_OWED: &str = "SELECT COUNT(*) AS number FROM refunds WHERE owed > 0";
 const GET: &str = select!("r.id = ?1 AND r.organization_id = ?2");
-const ALL_OF_ORDER: &str = select!("r.order_id = ?1 AND r.organization_id = ?2 AND r.returned > 0 ORDER BY r.id");
+const ALL_OF_ORDER: &str = select!("r.order_id = ?1 AND r.organization_id = ?2 ORDER BY r.id");
 const IS_REFUSED: &str = "SELECT 1 FROM refunds WHERE order_id = ?1 AND reference = ?2 AND refused = 1 LIMIT 1";
 const EXISTS: &str = "SELECT 1 FROM refunds WHERE id = ?1 AND organization_id = ?2";
 const ORDER_OF: &str = "SELECT order_id FROM refunds WHERE id = ?1 AND organization_id = ?2";
@@ -231,12 +231,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Refund
     tx.query_opt(GET, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::Refund))
 }
 
-/// What went back for each refund of an order.
-pub(crate) fn returned_of_order(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    order: OrderId,
-) -> Result<Vec<Refund>> {
+/// Returns the refunds of an order, the oldest first.
+pub(crate) fn of_order(tx: &Transaction<'_>, organization: OrganizationId, order: OrderId) -> Result<Vec<Refund>> {
     tx.query_all(ALL_OF_ORDER, &[order.into(), organization.into()], decode)
 }
 

@@ -20,7 +20,9 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
         e.revision AS event_revision,
         (SELECT CAST(SUM(tt.revision) AS BIGINT) FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
             WHERE i.order_id = o.id) AS type_revisions,
-        s.cancelled, s.scans_and_renewals, s.changes + o.updated_at AS changes
+        s.cancelled, s.scans_and_renewals,
+        s.changes + o.updated_at + (SELECT CAST(COALESCE(SUM(r.updated_at), 0) AS BIGINT) FROM refunds r
+            WHERE r.order_id = o.id) AS changes
     FROM (SELECT t.order_id,
                 CAST(SUM(CASE WHEN t.status = 'CANCELLED' THEN 1 ELSE 0 END) AS BIGINT) AS cancelled,
                 CAST(SUM(t.scan_count + t.link_version) AS BIGINT) AS scans_and_renewals,

@@ -3,10 +3,12 @@
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
+use crate::rules::money::pricing::ItemPrice;
 use crate::store::Transaction;
 use crate::store::sale::order_details;
 
-const FACTS: &str = "SELECT t.order_id, t.locale, g.name AS organizer, o.details, e.currency, i.price,
+const FACTS: &str = "SELECT t.order_id, t.locale, g.name AS organizer, o.details, e.currency,
+        i.price, i.quantity, i.discount,
         (SELECT COUNT(*) FROM tickets n WHERE n.order_id = t.order_id) AS tickets_of_order,
         (SELECT COUNT(*) FROM tickets n WHERE n.order_id = t.order_id AND n.id <= t.id) AS number
     FROM tickets t JOIN organizations g ON g.id = t.organization_id JOIN events e ON e.id = t.event_id
@@ -21,7 +23,7 @@ pub(crate) struct TicketFacts {
     pub(crate) order: Option<OrderId>,
     /// The language tag of the buyer: the language of the order, else the locale of the customer or of the holder.
     pub(crate) language: Option<String>,
-    /// The price when the ticket was ordered.
+    /// What was paid for the ticket. `None` without an order, and if the tickets of its item did not cost the same.
     pub(crate) price: Option<Amount>,
     /// The number of the ticket in its order, from 1, and how many the order has.
     pub(crate) number: usize,
@@ -30,7 +32,15 @@ pub(crate) struct TicketFacts {
 
 pub(crate) fn facts(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<TicketFacts> {
     let found = tx.query_opt(FACTS, &[id.into(), organization.into()], |row| {
-        let price: Option<i64> = row.get("price")?;
+        let price = match row.is_null("price")? {
+            true => None,
+            false => ItemPrice {
+                price: row.get("price")?,
+                quantity: row.get("quantity")?,
+                discount: row.get("discount")?,
+            }
+            .paid_for_each(),
+        };
         let decimals = row.get("currency")?;
         let at_least_one = |count: i64| usize::try_from(count).unwrap_or_default().max(1);
         let locale: Option<String> = row.get("locale")?;

@@ -1,0 +1,101 @@
+//! The bill of an order, which becomes its receipt: what is paid for, what was paid, and what goes back.
+
+use crate::error::Result;
+use crate::model::payments::received_payment::ManualMethod;
+use crate::model::payments::refund::Refund;
+use crate::model::sale::event::Event;
+use crate::model::sale::order::Order;
+use crate::model::sale::receipt::{Receipt, ReceiptPayment};
+use crate::model::values::amount::Amount;
+use crate::model::values::timestamp::Timestamp;
+use crate::rules::calendar::Zone;
+use crate::rules::printed_text;
+use crate::words::{self, Words};
+
+/// What a page says of an order's money, and of the buyer.
+pub(super) struct Bill {
+    /// The items and the discount.
+    pub(super) items: Vec<Line>,
+    pub(super) total: String,
+    /// What was paid, and what went back or will go back.
+    pub(super) movements: Vec<Line>,
+    /// The company and the delivery address, if the buyer gave them: labels, and the lines below each.
+    pub(super) buyer: Vec<(&'static str, Vec<String>)>,
+}
+
+/// A line of the bill.
+pub(super) struct Line {
+    pub(super) label: String,
+    /// What stands below the label in small letters.
+    pub(super) note: Option<String>,
+    pub(super) amount: String,
+}
+
+impl Bill {
+    pub(super) fn of(order: &Order, event: &Event, receipt: &Receipt, words: &Words) -> Result<Self> {
+        let zone = Zone::stored(&event.timezone)?;
+        let payments = receipt.payments.iter().map(|payment| paid(payment, zone, words));
+        let refunds = receipt.refunds.iter().flat_map(|refund| refunded(refund, zone, words));
+        Ok(Self {
+            items: items(order, words),
+            total: words::money(words, order.total, &order.currency),
+            movements: payments.chain(refunds).collect(),
+            buyer: buyer(receipt, words),
+        })
+    }
+}
+
+fn items(order: &Order, words: &Words) -> Vec<Line> {
+    let money = |amount| words::money(words, amount, &order.currency);
+    let items = order.items.iter().map(|item| Line {
+        label: printed_text::line(&item.ticket_type_name),
+        note: Some(format!("{} × {}", item.quantity, money(item.price))),
+        amount: money(item.item_subtotal),
+    });
+    let discount = order.discounted_amount.filter(|amount| *amount > Amount::ZERO).map(|amount| {
+        let code = order.discount_code.as_deref().map(printed_text::line).unwrap_or_default();
+        let label = format!("{} {code}", words.receipt.discount).trim_end().to_owned();
+        Line { label, note: None, amount: format!("−{}", money(amount)) }
+    });
+    items.chain(discount).collect()
+}
+
+fn paid(payment: &ReceiptPayment, zone: Zone, words: &Words) -> Line {
+    let label = match payment.manual_method {
+        None => words.receipt.paid_online,
+        Some(ManualMethod::Cash) => words.receipt.paid_in_cash,
+        Some(ManualMethod::Transfer) => words.receipt.paid_by_transfer,
+        Some(ManualMethod::Other) => words.receipt.paid,
+    };
+    let amount = words::money(words, payment.amount, &payment.currency);
+    on_day(label, zone, payment.received_at, amount, words)
+}
+
+/// The part of a refund that went back, and the part that will.
+fn refunded(refund: &Refund, zone: Zone, words: &Words) -> impl Iterator<Item = Line> {
+    let parts = [
+        (words.receipt.refunded, refund.returned, refund.updated_at),
+        (words.receipt.refund_due, refund.to_return(), refund.created_at),
+    ];
+    parts.into_iter().filter(|(_, amount, _)| *amount > Amount::ZERO).map(move |(label, amount, at)| {
+        let amount = format!("−{}", words::money(words, amount, &refund.currency));
+        on_day(label, zone, at, amount, words)
+    })
+}
+
+fn on_day(label: &str, zone: Zone, at: Timestamp, amount: String, words: &Words) -> Line {
+    Line { label: label.to_owned(), note: Some(words::day_at(words, zone, at)), amount }
+}
+
+fn buyer(receipt: &Receipt, words: &Words) -> Vec<(&'static str, Vec<String>)> {
+    let details = &receipt.details;
+    let company = details.company_name.iter().map(|name| printed_text::line(name)).collect();
+    let address = details.shipping_address.iter().flat_map(|to| {
+        let town = printed_text::line(&format!("{} {}", to.zip, to.city));
+        [printed_text::line(&to.street), town, to.country.clone()]
+    });
+    let address = address.collect();
+    let mut buyer = vec![(words.receipt.company, company), (words.receipt.delivery_address, address)];
+    buyer.retain(|(_, lines): &(_, Vec<String>)| !lines.is_empty());
+    buyer
+}
