@@ -59,14 +59,7 @@ impl Notice {
     }
 
     /// The event or the order is cancelled.
-    fn of_end(
-        title: &str,
-        order: &Order,
-        receipt: &Receipt,
-        refunds: &str,
-        is_unknown: bool,
-        words: &Words,
-    ) -> Self {
+    fn of_end(title: &str, order: &Order, receipt: &Receipt, refunds: &str, is_unknown: bool, words: &Words) -> Self {
         let had_tickets = receipt.details.completed_at.is_some();
         let money = match had_tickets {
             _ if !refunds.is_empty() => refunds,

@@ -1,6 +1,8 @@
 //! Dutch.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static DUTCH: Words = Words {
     language: "nl",
@@ -94,10 +96,7 @@ pub(super) static DUTCH: Words = Words {
         paid: Message { title: "Betaald", text: "Hartelijk dank! Uw tickets zijn uitgegeven." },
         failed: Message { title: "Betaling mislukt", text: "Er is niets afgeschreven. U kunt het opnieuw proberen." },
         expired: Message { title: "Verlopen", text: "Deze bestelling is niet op tijd betaald. Bestel opnieuw." },
-        too_late: Message {
-            title: "Te laat",
-            text: "Uw betaling kwam te laat voor deze bestelling.",
-        },
+        too_late: Message { title: "Te laat", text: "Uw betaling kwam te laat voor deze bestelling." },
         not_yet: Message { title: "Nog niet betaald", text: "Er is niets afgeschreven. U kunt teruggaan en betalen." },
         in_progress: Message {
             title: "In behandeling",
@@ -111,10 +110,7 @@ pub(super) static DUTCH: Words = Words {
             title: "Niet betaald",
             text: "Er is niets afgeschreven. Deze betaling is niet meer mogelijk.",
         },
-        mismatch: Message {
-            title: "Niet betaald",
-            text: "Uw betaling past niet bij deze bestelling.",
-        },
+        mismatch: Message { title: "Niet betaald", text: "Uw betaling past niet bij deze bestelling." },
         replaced: Message {
             title: "Er is een nieuwere link",
             text: "Deze link is vervangen door een nieuwere. Gebruik de nieuwste link die u hebt gekregen.",

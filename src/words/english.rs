@@ -1,6 +1,8 @@
 //! English, with British dates, and with those of the United States.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static ENGLISH: Words = WORDS;
 
@@ -81,10 +83,7 @@ const WORDS: Words = Words {
         paid: Message { title: "Paid", text: "Thank you! Your tickets have been issued." },
         failed: Message { title: "Payment failed", text: "You have not been charged. You can try again." },
         expired: Message { title: "Expired", text: "This order was not paid in time. Please order again." },
-        too_late: Message {
-            title: "Too late",
-            text: "Your payment came too late for this order.",
-        },
+        too_late: Message { title: "Too late", text: "Your payment came too late for this order." },
         not_yet: Message { title: "Not paid yet", text: "You have not been charged. You can go back and pay." },
         in_progress: Message {
             title: "In progress",
@@ -95,10 +94,7 @@ const WORDS: Words = Words {
             text: "We do not know yet whether your payment has arrived. This page checks again by itself.",
         },
         closed: Message { title: "Not paid", text: "You have not been charged. This payment can no longer be made." },
-        mismatch: Message {
-            title: "Not paid",
-            text: "Your payment does not match this order.",
-        },
+        mismatch: Message { title: "Not paid", text: "Your payment does not match this order." },
         replaced: Message {
             title: "There is a newer link",
             text: "This link was replaced by a newer one. Please use the newest link that you were given.",
@@ -154,11 +150,11 @@ const DATES: Dates = Dates {
     until: "until",
     only_on: "only on",
     days: |days| match days {
-            1 => "on the day of first entry".to_owned(),
-            _ => format!("for {days} days from first entry"),
+        1 => "on the day of first entry".to_owned(),
+        _ => format!("for {days} days from first entry"),
     },
     hours: |hours| match hours {
-            1 => "for 1 hour from first entry".to_owned(),
-            _ => format!("for {hours} hours from first entry"),
+        1 => "for 1 hour from first entry".to_owned(),
+        _ => format!("for {hours} hours from first entry"),
     },
 };

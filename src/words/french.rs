@@ -1,6 +1,8 @@
 //! French.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static FRENCH: Words = Words {
     language: "fr",
@@ -108,10 +110,7 @@ pub(super) static FRENCH: Words = Words {
             title: "Expirée",
             text: "Cette commande n’a pas été payée à temps. Veuillez commander à nouveau.",
         },
-        too_late: Message {
-            title: "Trop tard",
-            text: "Votre paiement est arrivé trop tard pour cette commande.",
-        },
+        too_late: Message { title: "Trop tard", text: "Votre paiement est arrivé trop tard pour cette commande." },
         not_yet: Message {
             title: "Pas encore payé",
             text: "Vous n’avez pas été débité. Vous pouvez revenir en arrière et payer.",
@@ -127,10 +126,7 @@ pub(super) static FRENCH: Words = Words {
         closed: Message {
             title: "Non payé", text: "Vous n’avez pas été débité. Ce paiement n’est plus possible."
         },
-        mismatch: Message {
-            title: "Non payé",
-            text: "Votre paiement ne correspond pas à cette commande.",
-        },
+        mismatch: Message { title: "Non payé", text: "Votre paiement ne correspond pas à cette commande." },
         replaced: Message {
             title: "Il existe un lien plus récent",
             text: "Ce lien a été remplacé par un plus récent. Veuillez utiliser le dernier lien que vous avez reçu.",

@@ -1,6 +1,8 @@
 //! German.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static GERMAN: Words = Words {
     language: "de",
@@ -103,10 +105,7 @@ pub(super) static GERMAN: Words = Words {
             title: "Abgelaufen",
             text: "Diese Bestellung wurde nicht rechtzeitig bezahlt. Bitte bestellen Sie noch einmal.",
         },
-        too_late: Message {
-            title: "Zu spät",
-            text: "Ihre Zahlung kam für diese Bestellung zu spät.",
-        },
+        too_late: Message { title: "Zu spät", text: "Ihre Zahlung kam für diese Bestellung zu spät." },
         not_yet: Message {
             title: "Noch nicht bezahlt",
             text: "Es wurde nichts abgebucht. Sie können zurückgehen und bezahlen.",
@@ -123,10 +122,7 @@ pub(super) static GERMAN: Words = Words {
             title: "Nicht bezahlt",
             text: "Es wurde nichts abgebucht. Diese Zahlung ist nicht mehr möglich.",
         },
-        mismatch: Message {
-            title: "Nicht bezahlt",
-            text: "Ihre Zahlung passt nicht zu dieser Bestellung.",
-        },
+        mismatch: Message { title: "Nicht bezahlt", text: "Ihre Zahlung passt nicht zu dieser Bestellung." },
         replaced: Message {
             title: "Es gibt einen neueren Link",
             text: "Dieser Link wurde durch einen neueren ersetzt. Bitte nehmen Sie den neuesten Link, den Sie bekommen haben.",

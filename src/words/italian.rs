@@ -1,6 +1,8 @@
 //! Italian.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static ITALIAN: Words = Words {
     language: "it",
@@ -120,10 +122,7 @@ pub(super) static ITALIAN: Words = Words {
             title: "Non pagato",
             text: "Non ti è stato addebitato nulla. Questo pagamento non è più possibile.",
         },
-        mismatch: Message {
-            title: "Non pagato",
-            text: "Il tuo pagamento non corrisponde a questo ordine.",
-        },
+        mismatch: Message { title: "Non pagato", text: "Il tuo pagamento non corrisponde a questo ordine." },
         replaced: Message {
             title: "C’è un link più recente",
             text: "Questo link è stato sostituito da uno più recente. Usa l’ultimo link che hai ricevuto.",

@@ -24,7 +24,7 @@ pub(crate) use dates::{moment, period, validity, zone_of};
 #[cfg(test)]
 pub(crate) use money::SIGNS_OF_CURRENCIES;
 pub(crate) use money::money;
-pub(crate) use vocabulary::{Message, Payment, Words};
+pub(crate) use vocabulary::{Message, Words};
 
 const ALL: [&Words; 7] = [
     &english::ENGLISH,

@@ -1,6 +1,8 @@
 //! Spanish.
 
-use super::vocabulary::{Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words};
+use super::vocabulary::{
+    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+};
 
 pub(super) static SPANISH: Words = Words {
     language: "es",
@@ -97,10 +99,7 @@ pub(super) static SPANISH: Words = Words {
         paid: Message { title: "Pagado", text: "¡Gracias! Tus entradas ya están emitidas." },
         failed: Message { title: "El pago ha fallado", text: "No se te ha cobrado nada. Puedes intentarlo de nuevo." },
         expired: Message { title: "Caducado", text: "Este pedido no se pagó a tiempo. Haz un pedido nuevo." },
-        too_late: Message {
-            title: "Demasiado tarde",
-            text: "Tu pago llegó demasiado tarde para este pedido.",
-        },
+        too_late: Message { title: "Demasiado tarde", text: "Tu pago llegó demasiado tarde para este pedido." },
         not_yet: Message { title: "Aún no está pagado", text: "No se te ha cobrado nada. Puedes volver y pagar." },
         in_progress: Message {
             title: "En curso",
@@ -111,10 +110,7 @@ pub(super) static SPANISH: Words = Words {
             text: "Aún no sabemos si tu pago ha llegado. Esta página vuelve a comprobarlo por sí sola.",
         },
         closed: Message { title: "No pagado", text: "No se te ha cobrado nada. Este pago ya no es posible." },
-        mismatch: Message {
-            title: "No pagado",
-            text: "Tu pago no corresponde a este pedido.",
-        },
+        mismatch: Message { title: "No pagado", text: "Tu pago no corresponde a este pedido." },
         replaced: Message {
             title: "Hay un enlace más reciente",
             text: "Este enlace se ha sustituido por otro más reciente. Usa el último enlace que recibiste.",

@@ -225,20 +225,28 @@ fn a_client_that_has_a_page_is_not_sent_it_again() {
 }
 
 #[test]
-fn pages_and_calendar_entries_do_not_read_the_logo() {
+fn pages_and_calendar_entries_do_not_read_a_large_logo() {
     let server = start();
     let mut client = server.client();
     let (on_sale, order) = paid(&mut client);
     let logo = json!({"ticketLogo": pixel_logo(450_000, 0)});
     client.patch(&format!("/v1/ticket-types/{}", on_sale.ticket_type), &logo).expect(200);
-    // A text that nothing can read: what answers has not read it. On PostgreSQL, it is no text.
+    let ticket = order.ticket(0);
+    assert!(!client.get(&ticket).expect(200).text().contains("<img"));
+    let entry = format!("{}/event.ics", order.ticket(0));
+    // A text that nothing can read: what answers has not read it. On PostgreSQL, it is no text, so the page of a ticket,
+    // which may have a logo, is not asked for.
+    let paths = match database::is_file() {
+        true => vec![&order.page, &entry, &ticket],
+        false => vec![&order.page, &entry],
+    };
     server.database_without_constraints().run(match database::is_file() {
-        true => "UPDATE ticket_logos SET logo = CAST(x'FF' AS TEXT)",
+        true => "UPDATE ticket_logos SET logo = CAST(randomblob(6000) AS TEXT)",
         false => "ALTER TABLE ticket_logos ALTER COLUMN logo TYPE BYTEA USING '\\xff'",
     });
     server.skip_final_check();
-    for path in [order.ticket(0), order.page.clone(), format!("{}/event.ics", order.ticket(0))] {
-        client.get(&path).expect(200);
+    for path in paths {
+        client.get(path).expect(200);
     }
     // The control.
     client.get(&order.document(0)).expect(500);

@@ -19,7 +19,7 @@ use crate::store::sale::{events, order_details, orders, ticket_types};
 use crate::store::tenants::organizations;
 use crate::store::tickets::{document_links, issued_tickets, printed_tickets};
 
-/// Reads a ticket type: with its logo, or as if it had none.
+/// Reads a ticket type: with its logo, with a small one only, or as if it had none.
 pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeId) -> Result<TicketType>;
 
 /// Returns the organization and the id of the ticket that the token is of.

@@ -26,8 +26,9 @@ pub(super) fn paths() -> Value {
             "responses": responses(calendar, "text/calendar", &[]),
         })),
         "/orders/{token}": item(ORDER, &json!({
-            "operationId": "show_order", "summary": "Show the tickets of an order",
-            "description": "A page for the buyer, with the tickets of the order, 50 in a part. This is `documentsUrl`.",
+            "operationId": "show_order", "summary": "Show the tickets and the receipt of an order",
+            "description": "A page for the buyer, with the tickets of the order, 20 in a part, and what was paid and refunded. This is \
+                `documentsUrl`.",
             "parameters": [{
                 "name": "part", "in": "query", "schema": {"type": "integer", "minimum": 1},
                 "description": "The part, from 1. Without it, or if there is no such part, the first or the last.",

@@ -55,7 +55,7 @@ const TICKET: Source = Source {
     organization: TicketingService::organization_of_ticket_link,
     version: Some(TicketingService::version_of_ticket_link),
     content: |service, Wanted { token, languages, gzip, .. }| {
-        Ok(Representation::page(pages::ticket_page(&service.ticket_without_logo(token)?, token, languages)?, *gzip))
+        Ok(Representation::page(pages::ticket_page(&service.ticket_for_page(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
 };

@@ -70,7 +70,13 @@ impl TicketingService {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get))
     }
 
-    /// Like [`get_ticket_by_link`](Self::get_ticket_by_link), for pages and calendar entries: without the logo.
+    /// Like [`get_ticket_by_link`](Self::get_ticket_by_link), for the page of the ticket: with the logo if it is small.
+    #[cfg(feature = "server")]
+    pub(crate) fn ticket_for_page(&self, token: &str) -> Result<LinkedTicket> {
+        self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_with_small_logo))
+    }
+
+    /// Like [`get_ticket_by_link`](Self::get_ticket_by_link), for calendar entries: without the logo.
     #[cfg(feature = "server")]
     pub(crate) fn ticket_without_logo(&self, token: &str) -> Result<LinkedTicket> {
         self.store()?.read(|tx| linked_documents::ticket(tx, token, ticket_types::get_without_logo))

@@ -77,6 +77,11 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
 #[cfg(all(feature = "documents", feature = "server"))]
 const BY_ID_WITHOUT_LOGO: &str = select!("NULL AS ticket_logo", "WHERE t.id = ?1 AND t.organization_id = ?2");
+#[cfg(all(feature = "documents", feature = "server"))]
+const BY_ID_WITH_SMALL_LOGO: &str = select!(
+    "(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id AND OCTET_LENGTH(l.logo) <= ?3) AS ticket_logo",
+    "WHERE t.id = ?1 AND t.organization_id = ?2"
+);
 pub(in crate::store) const LIST: &str = select!(
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
         AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
@@ -153,6 +158,20 @@ pub(crate) fn get_without_logo(
 ) -> Result<TicketType> {
     let found = tx.query_opt(BY_ID_WITHOUT_LOGO, &[id.into(), organization.into()], decode)?;
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
+}
+
+/// Returns a ticket type with its logo, unless that is longer than pages can have.
+#[cfg(all(feature = "documents", feature = "server"))]
+pub(crate) fn get_with_small_logo(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: TicketTypeId,
+) -> Result<TicketType> {
+    /// The longest logo, as a `data:` URI of a file of 4 KiB. A page with it has less than 10 KB when compressed.
+    const LONGEST: i64 = 5_500;
+
+    let binds = [id.into(), organization.into(), LONGEST.into()];
+    tx.query_opt(BY_ID_WITH_SMALL_LOGO, &binds, decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
 row_struct! {

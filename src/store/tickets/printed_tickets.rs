@@ -34,12 +34,10 @@ pub(crate) fn facts(tx: &Transaction<'_>, organization: OrganizationId, id: Tick
     let found = tx.query_opt(FACTS, &[id.into(), organization.into()], |row| {
         let price = match row.is_null("price")? {
             true => None,
-            false => ItemPrice {
-                price: row.get("price")?,
-                quantity: row.get("quantity")?,
-                discount: row.get("discount")?,
+            false => {
+                ItemPrice { price: row.get("price")?, quantity: row.get("quantity")?, discount: row.get("discount")? }
+                    .paid_for_each()
             }
-            .paid_for_each(),
         };
         let decimals = row.get("currency")?;
         let at_least_one = |count: i64| usize::try_from(count).unwrap_or_default().max(1);
