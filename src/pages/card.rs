@@ -75,7 +75,8 @@ fn notice(ticket: &IssuedTicket, event: &Event, words: &Words) -> Result<Option<
             Some(Notice::new("bad", words.tickets.ticket_cancelled, words.tickets.no_entry))
         }
         (TicketStatus::CheckedIn, Some(at)) => {
-            let at = words::moment(words, Zone::stored(&event.timezone)?, at);
+            // In large letters, a date is wider than the notice.
+            let at = words::moment(words, Zone::stored(&event.timezone)?, at).replace('\u{A0}', " ");
             Some(Notice::new("calm", words.tickets.checked_in, &at))
         }
         _ => None,

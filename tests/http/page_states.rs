@@ -13,6 +13,7 @@ use ticketing::payment::{CheckoutState, GatewayPayment};
 
 use crate::common::gateway::{FakeGateway, GatewayBehavior};
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, order_of};
+use crate::common::pictures::{data_uri, png};
 use crate::common::sales::HOLD;
 use crate::ticket_pages::Paid;
 
@@ -260,6 +261,51 @@ fn the_receipt_names_who_buys_who_sells_and_how_it_was_paid() {
     }
     let title = "<title>Paid: Summer Night</title>";
     assert!(shop.customer.get(&checkout).expect(200).text().contains(title));
+}
+
+/// 12.50 less 20 % is 10.00. 3 x 12.50 less 20.00 is 17.50, which is no price of one of the three.
+#[test]
+fn a_ticket_has_the_price_that_was_paid_for_it_or_none() {
+    let mut shop = Shop::open(Builder::sandbox_gateway);
+    for (code, kind, value) in [("PERCENT", "PERCENTAGE", 20), ("AMOUNT", "FIXED_AMOUNT", 20)] {
+        let discount = json!({
+            "eventId": shop.sale.event, "code": code, "type": kind, "value": value,
+            "validFrom": "2020-01-01T00:00:00Z", "validTo": "2100-01-01T00:00:00Z",
+        });
+        shop.organizer.post("/v1/discounts", &discount).expect(201);
+    }
+    for (code, quantity, price) in [
+        (None, 2, Some("<dt>Price</dt><dd>€12.50</dd>")),
+        (Some("PERCENT"), 2, Some("<dt>Price</dt><dd>€10.00</dd>")),
+        (Some("AMOUNT"), 3, None),
+    ] {
+        let mut order = order_of(&shop.sale.event, &shop.sale.ticket_type, quantity);
+        order["discountCode"] = json!(code);
+        let paid = Paid::new(&mut shop.organizer, &order);
+        for path in [&paid.page, &paid.ticket(0)] {
+            let page = shop.customer.get(path).expect(200);
+            match price {
+                Some(price) => assert!(page.text().contains(price), "{price} is not in:\n{}", page.text()),
+                None => assert!(!page.text().contains("<dt>Price"), "{}", page.text()),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_ticket_has_a_small_logo() {
+    let mut shop = Shop::open(Builder::sandbox_gateway);
+    let paid = Paid::new(&mut shop.organizer, &order_of(&shop.sale.event, &shop.sale.ticket_type, 1));
+    let ticket_type = format!("/v1/ticket-types/{}", shop.sale.ticket_type);
+    let mut page_with = |file: &[u8]| {
+        shop.organizer.patch(&ticket_type, &json!({"ticketLogo": data_uri(file)})).expect(200);
+        shop.customer.get(&paid.ticket(0)).expect(200)
+    };
+    let small = png(300, 100, 1_000);
+    let page = page_with(&small);
+    keep("ticket-logo", &page, &format!("<img class=\"logo\" src=\"{}\" alt=\"Logo\">", data_uri(&small)));
+    let large = page_with(&png(300, 100, 5_000));
+    assert!(!large.text().contains("<img"), "{}", large.text());
 }
 
 #[test]

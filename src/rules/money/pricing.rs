@@ -129,6 +129,15 @@ fn narrow(part: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "documents")]
+    #[test]
+    fn what_is_paid_for_each_ticket_is_known_if_all_cost_the_same() {
+        assert_eq!(ItemPrice::full(1250, 2).paid_for_each(), Some(1250));
+        assert_eq!(ItemPrice { price: 1250, quantity: 2, discount: 500 }.paid_for_each(), Some(1000));
+        assert_eq!(ItemPrice { price: 1250, quantity: 3, discount: 2000 }.paid_for_each(), None);
+        assert_eq!(ItemPrice { price: 1250, quantity: 3, discount: 3750 }.paid_for_each(), Some(0));
+    }
     use crate::model::values::amount::Amount;
 
     /// The discount of each item.
