@@ -70,7 +70,7 @@ fn the_text_says_what_the_ticket_says() {
         "Parterre, row 1 to 10",
         "María Müller-Østergård",
         "from Saturday, 12 June 2027, 18:00",
-        "on the day of the first scan",
+        "on the day of first entry",
         "Parterre · Garden · Lounge",
         "Doors open at 18:00.",
         "Bags larger than A4",
