@@ -110,7 +110,6 @@ impl Zone {
     }
 
     /// The local time at an instant, in milliseconds since the beginning of 1970 there.
-    #[cfg(feature = "exports")]
     pub(crate) fn local_millis(self, at: Timestamp) -> i64 {
         at.millis() + self.offset(at.millis().div_euclid(1000)) * 1000
     }

@@ -27,6 +27,25 @@ impl Timestamp {
         let as_utc: Self = format!("{date_time}Z").parse().map_err(|_| TimestampError::LocalFormat)?;
         zone.instant_of(as_utc.millis())
     }
+
+    /// The date and time that the clocks of a time zone show at this point in time, such as `2026-06-01T20:00:00`. A
+    /// fraction of a second is left out. When clocks are put back, two points in time have the same one.
+    ///
+    /// # Errors
+    /// - [`TimestampError::UnknownZone`] if there is no such zone. Upper and lower case are different.
+    /// - [`TimestampError::OutOfRange`] if it is before 1970 or after the year 9999 in the zone.
+    ///
+    /// ```
+    /// use ticketing::Timestamp;
+    /// let doors: Timestamp = "2026-06-01T18:00:00Z".parse()?;
+    /// assert_eq!(doors.to_local("Europe/Berlin")?, "2026-06-01T20:00:00");
+    /// # Ok::<(), ticketing::TimestampError>(())
+    /// ```
+    pub fn to_local(self, timezone: &str) -> Result<String, TimestampError> {
+        let zone = Zone::of(timezone).ok_or(TimestampError::UnknownZone)?;
+        let shown = Self::from_millis(zone.local_millis(self))?.to_string();
+        Ok(shown.split('.').next().unwrap_or_default().to_owned())
+    }
 }
 
 #[cfg(test)]
