@@ -11,8 +11,33 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
 use crate::rules::calendar::EventDays;
 use crate::rules::money::pricing::ItemPrice;
-use crate::rules::printed_text;
+use crate::rules::{file_name, printed_text};
 use crate::words::{self, Words};
+
+/// The tickets of a document, and the name of its file.
+#[derive(Debug)]
+pub(crate) struct DocumentToPrint<'a> {
+    pub(crate) file_name: String,
+    pub(crate) tickets: Vec<TicketToPrint<'a>>,
+}
+
+impl<'a> DocumentToPrint<'a> {
+    pub(crate) fn of_ticket(linked: &'a LinkedTicket) -> Self {
+        let ticket = TicketToPrint::of(linked);
+        Self { file_name: ticket.file_name("pdf"), tickets: vec![ticket] }
+    }
+
+    /// The tickets of an order that are not cancelled.
+    pub(crate) fn of_order(linked: &'a LinkedOrder) -> Self {
+        let tickets = (1..).zip(linked.tickets_with_types());
+        let valid = tickets.filter(|(_, (ticket, _))| ticket.status != TicketStatus::Cancelled);
+        let count = linked.tickets.len();
+        let tickets = valid.map(|(number, (ticket, ticket_type))| {
+            TicketToPrint::with_number(linked, (number, count), ticket, ticket_type)
+        });
+        Self { file_name: file_name::of_event(&linked.event.slug, "tickets.pdf"), tickets: tickets.collect() }
+    }
+}
 
 /// A ticket with everything that is printed on it.
 #[derive(Debug, Clone, Copy)]
@@ -70,14 +95,9 @@ impl<'a> TicketToPrint<'a> {
         }
     }
 
-    /// The tickets of an order that are not cancelled.
-    pub(crate) fn of_order(linked: &'a LinkedOrder) -> Vec<Self> {
-        let tickets = (1..).zip(linked.tickets_with_types());
-        let valid = tickets.filter(|(_, (ticket, _))| ticket.status != TicketStatus::Cancelled);
-        let count = linked.tickets.len();
-        valid
-            .map(|(number, (ticket, ticket_type))| Self::with_number(linked, (number, count), ticket, ticket_type))
-            .collect()
+    /// The name of a file about the ticket.
+    pub(crate) fn file_name(&self, ending: &str) -> String {
+        file_name::of_ticket(&self.event.slug, self.number, self.tickets_of_order, ending)
     }
 }
 

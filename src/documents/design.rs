@@ -43,7 +43,8 @@ const MUTED: Color = Color(0x5B, 0x5F, 0x6B);
 const HAIRLINE: Color = Color(0xD4, 0xD7, 0xDE);
 const ACCENT: Color = Color(0x1F, 0x4B, 0x99);
 
-const TITLE_SIZES: [f32; 6] = [30.0, 27.0, 24.0, 22.0, 20.0, 18.0];
+/// The sizes of a title, and the lines that it may take in each.
+const TITLE_SIZES: [(f32, usize); 6] = [(30.0, 2), (27.0, 2), (24.0, 2), (22.0, 2), (20.0, 4), (18.0, 4)];
 
 const fn style(size: f32, bold: bool, color: Color) -> Style {
     Style { size, bold, color, leading: 1.3, alignment: Alignment::Start }
@@ -60,6 +61,7 @@ const CODE: Style = Style { alignment: Alignment::Center, ..style(10.5, true, IN
 /// Each line of it begins at the side at which its language does.
 const TEXT: Style = Style { leading: 1.45, ..style(10.0, false, INK) };
 const FOOTER: Style = style(8.5, false, MUTED);
+const FOOTER_SIZES: [(f32, usize); 1] = [(FOOTER.size, 1)];
 
 /// Sets the pages of one ticket, with this picture as its logo.
 pub(super) fn compose(
@@ -72,7 +74,7 @@ pub(super) fn compose(
     let foreign = words::foreign(content.words, content.language.as_deref()).map(str::to_owned);
     let mut sheets = Sheets::new(name, foreign, paper, TOP_MARGIN, BOTTOM_MARGIN);
     let width = sheets.width - 2.0 * SIDE_MARGIN;
-    let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width, 2);
+    let title = typesetter.set_within(&content.title, &TITLE_SIZES, TITLE, width);
     let is_rtl = title.layout.is_rtl();
     let mut ticket = Ticket { sheets: &mut sheets, typesetter, content, width, is_rtl };
     if let Some(picture) = logo {
@@ -132,7 +134,7 @@ impl Ticket<'_> {
         self.sheets.y += 6.0 * MILLIMETER;
 
         let style = self.beside_title(TITLE);
-        let title = self.typesetter.set_within(&content.title, &TITLE_SIZES, style, width, 2);
+        let title = self.typesetter.set_within(&content.title, &TITLE_SIZES, style, width);
         self.flow(Element::Heading(NonZeroU16::MIN, content.title.clone()), &title);
         self.sheets.y += 3.0 * MILLIMETER;
         // In two lines, the second begins after the dash.
@@ -235,12 +237,12 @@ impl Ticket<'_> {
             for (text, y) in [(organizer, y - FOOTER.size * FOOTER.leading), (&order, y)] {
                 if !text.is_empty() {
                     let element = first.then(|| self.sheets.begin(Element::Text));
-                    let paragraph = self.typesetter.set_within(text, &[FOOTER.size], style, width, 1);
+                    let paragraph = self.typesetter.set_within(text, &FOOTER_SIZES, style, width);
                     self.sheets.place(page, SIDE_MARGIN, y, &paragraph, element);
                 }
             }
             if !first {
-                let title = self.typesetter.set_within(&content.title, &[FOOTER.size], style, width, 1);
+                let title = self.typesetter.set_within(&content.title, &FOOTER_SIZES, style, width);
                 self.sheets.place(page, SIDE_MARGIN, 10.0 * MILLIMETER, &title, None);
             }
             if pages > 1 {

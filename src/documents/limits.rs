@@ -24,13 +24,13 @@ const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// The documents with missing characters that are remembered, so that each is reported once.
 const MAX_REPORTED: usize = 4096;
 
-/// SHA-256 of the name of a document, the version of what it says, and the digests of its logos at URLs.
+/// SHA-256 of the id of a ticket or an order, the version of what it says, and the digests of its logos at URLs.
 pub(super) type Key = [u8; 32];
 
-pub(super) fn key(file_name: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
+pub(super) fn key(id: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
     let LinkVersion { organizer, event, ticket_types, cancelled_tickets, .. } = version;
     let mut digest = DigestOf(Sha256::new());
-    (file_name, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
+    (id, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
     digest.0.finalize().into()
 }
 

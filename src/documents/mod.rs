@@ -83,9 +83,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 pub use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
-pub(crate) use content::TicketToPrint;
+pub(crate) use content::DocumentToPrint;
 #[cfg(feature = "server")]
-pub(crate) use content::{Content, Field, code_in_groups};
+pub(crate) use content::{Content, Field, TicketToPrint, code_in_groups};
 pub(crate) use logos::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 
@@ -164,7 +164,8 @@ impl fmt::Debug for TicketDocuments {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TicketDocument {
-    /// A name for the file: the id of the ticket or order, with the ending `.pdf`.
+    /// A name for the file, such as `summer-night-ticket-2-of-3.pdf` or `summer-night-tickets.pdf`, with the slug of the
+    /// event. Documents of different orders have the same name.
     pub file_name: String,
     /// The file. Clones share it.
     pub bytes: Arc<[u8]>,

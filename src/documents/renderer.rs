@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use super::content::{Content, TicketToPrint};
+use super::content::{Content, DocumentToPrint, TicketToPrint};
 use super::fonts::Fonts;
 use super::limits::{self, Key, RenderingLimits};
 use super::logos::{Fetch, Logos, LogosOfDocument};
@@ -36,6 +36,8 @@ pub(crate) struct Rendered {
     pub(crate) document: TicketDocument,
     /// Whether it has characters that no font has, and was not rendered like this before.
     pub(crate) has_new_gaps: bool,
+    /// Whether it has a title of which no font has a letter. Unknown if the document was kept.
+    pub(crate) has_lost_title: bool,
 }
 
 impl fmt::Debug for Renderer {
@@ -74,36 +76,36 @@ impl Renderer {
         self.logos.of_document(organization)
     }
 
-    /// The document with this version, if it is kept.
+    /// The document of a ticket or an order with this version, if it is kept.
     pub(crate) fn kept(
         &self,
-        file_name: &str,
+        id: &str,
         version: &DocumentVersion,
         logos: &mut LogosOfDocument<'_>,
     ) -> Option<TicketDocument> {
-        self.limits.kept(&key(file_name, version, logos))
+        self.limits.kept(&key(id, version, logos))
     }
 
-    /// Renders the document of some tickets, each on pages of its own. There must be at least one. The document has the
+    /// Renders the document of a ticket or an order, each ticket on pages of its own. There must be at least one. The document has the
     /// title and the language of the first. It is kept under its version.
     ///
     /// # Errors
     /// - [`Error::Unavailable`] if other threads render, and none ends in time.
     pub(crate) fn render(
         &self,
-        file_name: String,
+        id: &str,
         version: &DocumentVersion,
         logos: &mut LogosOfDocument<'_>,
-        tickets: &[TicketToPrint<'_>],
+        DocumentToPrint { file_name, tickets }: DocumentToPrint<'_>,
     ) -> Result<Rendered> {
         // This fetches the logos at URLs.
-        let key = key(&file_name, version, logos);
+        let key = key(id, version, logos);
         let _permit = tickets.first().map(|ticket| self.limits.wait(ticket.event.organizer_id)).transpose()?;
         // Another request may have rendered it meanwhile.
         if let Some(document) = self.limits.kept(&key) {
-            return Ok(Rendered { document, has_new_gaps: false });
+            return Ok(Rendered { document, has_new_gaps: false, has_lost_title: false });
         }
-        let logos = logos.of_types(tickets);
+        let logos = logos.of_types(&tickets);
         let content_of = |ticket: &TicketToPrint<'_>| {
             let mut content = Content::of(*ticket, words::of(ticket.language))?;
             content.logo = logos.get(&ticket.ticket_type.id).cloned().flatten();
@@ -116,16 +118,23 @@ impl Renderer {
         let bytes = render_with(&mut typesetter, &contents, self.paper, &pictures)?;
         let missing_glyphs = typesetter.end_document();
         self.idle.locked().push(typesetter);
+        let has_lost_title = contents.iter().any(|content| is_lost(&content.title, &missing_glyphs));
         let document = TicketDocument::new(file_name, bytes, missing_glyphs);
         self.limits.keep(key, document.clone());
         let has_new_gaps = !document.missing_glyphs.is_empty() && self.limits.is_new(key);
-        Ok(Rendered { document, has_new_gaps })
+        Ok(Rendered { document, has_new_gaps, has_lost_title })
     }
 }
 
-fn key(file_name: &str, version: &DocumentVersion, logos: &mut LogosOfDocument<'_>) -> Key {
+/// Whether all letters of a text are missing. A text without letters is not lost.
+fn is_lost(text: &str, missing_glyphs: &[char]) -> bool {
+    let mut letters = text.chars().filter(|character| character.is_alphabetic()).peekable();
+    letters.peek().is_some() && letters.all(|letter| missing_glyphs.contains(&letter))
+}
+
+fn key(id: &str, version: &DocumentVersion, logos: &mut LogosOfDocument<'_>) -> Key {
     let digests = version.logo_urls.iter().map(|url| logos.fetched(url).map(|logo| logo.digest));
-    limits::key(file_name, &version.link, &digests.collect::<Vec<_>>())
+    limits::key(id, &version.link, &digests.collect::<Vec<_>>())
 }
 
 fn render_with(

@@ -141,22 +141,23 @@ impl Typesetter {
         Some(replaced(text, &missing))
     }
 
-    /// Sets a text in at most `lines` lines, in the first of these sizes that allows it. If none does, the text is cut
-    /// in the last size after a whole word, and ends in an ellipsis.
+    /// Sets a text in the first of these sizes in which it takes at most as many lines as stand beside the size. If there
+    /// is none, the text is cut in the last size after a whole word, and ends in an ellipsis.
     pub(super) fn set_within(
         &mut self,
         text: &str,
-        sizes: &[f32],
+        sizes: &[(f32, usize)],
         style: Style,
         width: f32,
-        lines: usize,
     ) -> Arc<Paragraph> {
-        self.once(text, style, width, Some(lines), |typesetter| typesetter.fit(text, sizes, style, width, lines))
+        let lines = sizes.last().map(|(_, lines)| *lines);
+        self.once(text, style, width, lines, |typesetter| typesetter.fit(text, sizes, style, width))
     }
 
-    fn fit(&mut self, text: &str, sizes: &[f32], mut style: Style, width: f32, lines: usize) -> Paragraph {
-        for size in sizes {
-            style.size = *size;
+    fn fit(&mut self, text: &str, sizes: &[(f32, usize)], mut style: Style, width: f32) -> Paragraph {
+        let mut lines = 1;
+        for (size, most_lines) in sizes {
+            (style.size, lines) = (*size, *most_lines);
             let paragraph = self.lay_out(text, style, width);
             if paragraph.layout.len() <= lines {
                 return paragraph;

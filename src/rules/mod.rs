@@ -8,6 +8,8 @@ pub(crate) mod delivery;
 pub(crate) mod discount;
 pub(crate) mod entrance;
 pub(crate) mod event;
+#[cfg(any(feature = "documents", feature = "exports"))]
+pub(crate) mod file_name;
 mod local_time;
 pub(crate) mod money;
 pub(crate) mod order;

@@ -55,6 +55,25 @@ fn a_client_that_asks_for_such_documents_causes_no_warning() {
     assert_eq!(levels, [tracing::Level::INFO]);
 }
 
+#[test]
+fn a_title_of_which_no_font_has_a_letter_is_a_warning_that_names_the_option() {
+    let fixture = with_documents(TicketDocuments::default());
+    for (title, level) in [
+        ("東京 2027", tracing::Level::WARN),
+        ("東京 Jazz", tracing::Level::INFO),
+        // No letter is missing.
+        ("Jazz \u{1F998}", tracing::Level::INFO),
+    ] {
+        let event = fixture.event_with(|event| event.title = title.to_owned());
+        let ticket = issue_to(&fixture, &fixture.ticket_type(&event, 1250, 10), "王明");
+        let (_, log) = log::during(|| fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect(title));
+        assert_eq!(log.levels_of("ticketing::documents"), [level], "{title}");
+        let names_option = log.lines().iter().any(|line| line.contains("--fonts"));
+        assert_eq!(names_option, level == tracing::Level::WARN, "{title}");
+        assert!(!log.lines().iter().any(|line| line.contains('東')), "{title}");
+    }
+}
+
 #[cfg(feature = "server")]
 #[test]
 fn the_metrics_have_the_count() {

@@ -2,6 +2,7 @@
 
 use ticketing::documents::TicketDocuments;
 use ticketing::error::{Reason, ResourceKind};
+use ticketing::event::UpdateEvent;
 use ticketing::organization::Scope;
 use ticketing::{Error, TicketingService};
 
@@ -78,7 +79,6 @@ fn an_order_has_a_page_for_each_ticket() {
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     let order = fixture.paid_order(&ticket_type, 7);
     let document = fixture.service.get_order_document(&fixture.caller, order.id).expect("a document");
-    assert_eq!(document.file_name, format!("{}.pdf", order.id));
     let file = File::new(document);
     let Some(pages) = file.pages() else { return };
     let read: Vec<_> = pages.iter().map(|page| Gray::read(page).qr_codes()).collect();
@@ -89,6 +89,32 @@ fn an_order_has_a_page_for_each_ticket() {
             .expect("pdftotext")
             .contains(&format!("Order {}", order.id.to_string().trim_start_matches("order_")))
     );
+}
+
+#[test]
+fn the_name_of_a_file_says_the_event_and_which_ticket_it_is() {
+    let fixture = with_documents(TicketDocuments::default());
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let event = fixture.event_with(|event| event.slug = "jazz-at-noon".to_owned());
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    let ticket = |id| service.get_ticket_document(caller, id).expect("a document").file_name;
+    let order = |id| service.get_order_document(caller, id).expect("a document").file_name;
+    let three = fixture.paid_order(&ticket_type, 3);
+    let of_three: Vec<_> = three.items[0].issued_tickets.iter().map(|issued| ticket(issued.id)).collect();
+    let expected = [1, 2, 3].map(|number| format!("jazz-at-noon-ticket-{number}-of-3.pdf"));
+    assert_eq!((of_three, order(three.id)), (expected.to_vec(), "jazz-at-noon-tickets.pdf".to_owned()));
+
+    // Two orders have documents of the same name, and each its own.
+    let one = fixture.paid_order(&ticket_type, 1);
+    let other = fixture.paid_order(&ticket_type, 1);
+    let [one, other] = [one, other].map(|order| order.items[0].issued_tickets[0].id);
+    assert_eq!([ticket(one), ticket(other)], ["jazz-at-noon-ticket.pdf"; 2]);
+    let bytes = |id| service.get_ticket_document(caller, id).expect("a document").bytes;
+    assert_ne!(bytes(one), bytes(other));
+
+    let renamed = UpdateEvent::default().slug("jazz-at-one");
+    service.update_event(caller, event.id, renamed).expect("renamed");
+    assert_eq!(ticket(one), "jazz-at-one-ticket.pdf");
 }
 
 #[test]

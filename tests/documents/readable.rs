@@ -164,17 +164,32 @@ fn a_damaged_picture_of_the_page_still_scans() {
 }
 
 #[test]
-fn a_long_title_ends_after_a_word_with_an_ellipsis_on_its_second_line() {
+fn a_title_of_four_lines_is_whole() {
+    let title = "Klangkunst im alten Wasserspeicher: eine lange Nacht der elektronischen Musik mit Werken aus sechs \
+                 Jahrzehnten, gespielt auf vierundzwanzig Lautsprechern im Dunkeln";
+    assert_eq!(title.chars().count(), 164);
+    let Printed { file, ticket, .. } =
+        printed(TicketDocuments::default(), "Ada", |event| event.title = title.to_owned(), |_| {});
+    let Some(text) = file.text() else { return };
+    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let shown = (3..=4).map(|count| lines[..count].join(" ")).find(|shown| shown == title);
+    assert!(shown.is_some(), "{text}");
+    let pages = file.pages().expect("pages");
+    assert_eq!((pages.len(), Gray::read(&pages[0]).qr_codes()), (1, vec![(ticket.code, 2, 2)]));
+}
+
+#[test]
+fn a_longer_title_ends_after_a_word_with_an_ellipsis_on_its_fourth_line() {
     let title = "The most remarkable evening of chamber music of this and every other season ".repeat(4);
     let title = title[..255].trim_end().to_owned();
     let Printed { file, ticket, .. } =
         printed(TicketDocuments::default(), "Ada", |event| event.title.clone_from(&title), |_| {});
     let Some(text) = file.text() else { return };
-    let shown: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
-    let (start, ellipsis) = shown[1].split_at(shown[1].len() - "…".len());
+    let shown: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    let (start, ellipsis) = shown[3].split_at(shown[3].len() - "…".len());
     assert_eq!(ellipsis, "…", "{text}");
     // A whole word: a space follows in the title.
-    assert!(title.starts_with(&format!("{} {start} ", shown[0])), "{text}");
+    assert!(title.starts_with(&format!("{} {start} ", shown[..3].join(" "))), "{text}");
     let info = file.info(&[]).expect("pdfinfo");
     assert!(info.contains(&title), "the title of the file is whole: {info}");
     let pages = file.pages().expect("pages");

@@ -14,6 +14,7 @@ use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
 use super::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
+use crate::documents::TicketToPrint;
 use crate::error::{Error, Result};
 use crate::fair::{InUseGuard, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
@@ -107,7 +108,7 @@ pub(in crate::server) fn routes() -> Router<AppState> {
 
 fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Representation> {
     let linked = service.ticket_without_logo(&wanted.token)?;
-    let file_name = format!("{}.ics", linked.ticket.id);
+    let file_name = TicketToPrint::of(&linked).file_name("ics");
     Ok(Representation::calendar_entry(file_name, pages::calendar_entry(&linked)))
 }
 
@@ -152,7 +153,7 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
     if accepts_only_json(request) {
         return with_headers(problem.render_without_request());
     }
-    with_headers(problem_response(problem, ProblemKind::Ticket, None, &accepted_languages(request)))
+    with_headers(problem_response(problem, ProblemKind::Ticket, &accepted_languages(request)))
 }
 
 /// Reads or renders the content of a link, unless the client has it. The permit of the link is returned after the work, which goes on if the

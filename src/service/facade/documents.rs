@@ -3,7 +3,7 @@
 #[cfg(feature = "webhooks")]
 use std::sync::Arc;
 
-use crate::documents::{Fetch, Rendered, Renderer, TicketDocument, TicketDocuments, TicketToPrint};
+use crate::documents::{DocumentToPrint, Fetch, Rendered, Renderer, TicketDocument, TicketDocuments};
 use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::tenants::caller::Caller;
@@ -128,7 +128,7 @@ impl TicketingService {
     /// let request = IssueTickets::new(ticket_type.id, ada, 1);
     /// let issued = service.issue_tickets(&caller, request)?.issued_tickets.remove(0);
     /// let document = service.get_ticket_document(&caller, issued.id)?;
-    /// assert_eq!(document.file_name, format!("{}.pdf", issued.id));
+    /// assert_eq!(document.file_name, "summer-night-ticket.pdf");
     /// assert!(document.bytes.starts_with(b"%PDF-"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -179,10 +179,10 @@ impl TicketingService {
     ) -> Result<TicketDocument> {
         self.document(
             organization,
-            format!("{id}.pdf"),
+            &id.to_string(),
             |tx| link_versions::of_ticket_document(tx, organization, id),
             |tx| linked_documents::printed_ticket(tx, organization, id),
-            |linked| vec![TicketToPrint::of(linked)],
+            |linked| DocumentToPrint::of_ticket(linked),
         )
     }
 
@@ -193,10 +193,10 @@ impl TicketingService {
     ) -> Result<TicketDocument> {
         self.document(
             organization,
-            format!("{id}.pdf"),
+            &id.to_string(),
             |tx| link_versions::of_order_document(tx, organization, id),
             |tx| linked_documents::printed_order(tx, organization, id),
-            |linked| TicketToPrint::of_order(linked),
+            |linked| DocumentToPrint::of_order(linked),
         )
     }
 
@@ -205,16 +205,16 @@ impl TicketingService {
     fn document<T>(
         &self,
         organization: OrganizationId,
-        file_name: String,
+        id: &str,
         version: impl Fn(&Transaction<'_>) -> Result<Option<DocumentVersion>>,
         read: impl Fn(&Transaction<'_>) -> Result<T>,
-        tickets: impl Fn(&T) -> Vec<TicketToPrint<'_>>,
+        to_print: impl Fn(&T) -> DocumentToPrint<'_>,
     ) -> Result<TicketDocument> {
         let renderer: Option<&Renderer> = self.inner.documents.as_ref();
         let mut logos = renderer.map(|renderer| renderer.logos(organization));
         if let (Some(renderer), Some(logos)) = (renderer, &mut logos)
             && let Some(version) = self.store()?.read(&version)?
-            && let Some(kept) = renderer.kept(&file_name, &version, logos)
+            && let Some(kept) = renderer.kept(id, &version, logos)
         {
             return Ok(kept);
         }
@@ -222,12 +222,18 @@ impl TicketingService {
         let (Some(renderer), Some(mut logos), Some(version)) = (renderer, logos, version) else {
             return Err(Error::NotFound(ResourceKind::TicketDocument));
         };
-        let Rendered { document, has_new_gaps } =
-            renderer.render(file_name, &version, &mut logos, &tickets(&linked))?;
+        let Rendered { document, has_new_gaps, has_lost_title } =
+            renderer.render(id, &version, &mut logos, to_print(&linked))?;
         if has_new_gaps {
             self.store_in_operation().counters().update(|counts| counts.documents.with_missing_glyphs += 1);
-            let (file, characters) = (&document.file_name, document.missing_glyphs.len());
-            tracing::info!(target: "ticketing::documents", file, characters, "no font has some characters of a document");
+            let characters = document.missing_glyphs.len();
+            if has_lost_title {
+                let problem = "no font has the title of a document: add one with --fonts or TicketDocuments::font";
+                tracing::warn!(target: "ticketing::documents", document = id, characters, "{problem}");
+            } else {
+                let problem = "no font has some characters of a document";
+                tracing::info!(target: "ticketing::documents", document = id, characters, "{problem}");
+            }
         }
         Ok(document)
     }
