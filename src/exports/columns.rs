@@ -45,8 +45,6 @@ pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) local_name: Option<&'static str>,
     pub(super) contents: &'static str,
-    /// The width in a workbook, in characters.
-    pub(super) width: u8,
     pub(super) description: &'static str,
     pub(super) read: Read,
 }
@@ -85,7 +83,6 @@ macro_rules! columns {
             name: concat!($name $(, $suffix)?),
             local_name: columns!(@local $name $($suffix)?),
             contents: columns!(@contents $type),
-            width: columns!(@width $type),
             description: $description,
             read: columns!(@read $read $parameters $cell),
         }),+];
@@ -117,12 +114,6 @@ macro_rules! columns {
     (@contents Number) => { "number" };
     (@contents Amount) => { "amount" };
     (@contents Instant) => { "instant in UTC" };
-    // An id of a customer has 22 characters.
-    (@width Text) => { 24 };
-    (@width Flag) => { 12 };
-    (@width Number) => { 12 };
-    (@width Amount) => { 15 };
-    (@width Instant) => { 20 };
 }
 pub(super) use columns;
 

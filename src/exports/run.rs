@@ -13,10 +13,13 @@ use crate::error::{Error, FieldErrors, Result, StoreErrorKind};
 use crate::form::request::Request;
 use crate::model::operation::export::{Export, ExportFormat, ExportKind, ExportProgress, ExportReport, ExportTotal};
 use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::sale::event::Event;
 use crate::model::values::amount::Amount;
-use crate::model::values::id::{EventId, OrganizationId};
+use crate::model::values::id::OrganizationId;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
-use crate::rules::{Checked, checked};
+use crate::rules::{Checked, checked, file_name};
+use crate::store::sale::events;
 use crate::store::sale::order_details::{self, StoredDetails};
 use crate::store::{Row, Store, Transaction};
 
@@ -129,24 +132,25 @@ fn read(
     let selection = Selection::new(tx, organization, request)?;
     let columns: Vec<Column> =
         table(request.kind).iter().copied().filter(|column| is_wanted(column, request)).collect();
-    let names = columns.iter().flat_map(|column| {
-        let names = [Some(column.name), column.local_name].into_iter().flatten();
-        names.map(|name| (name, column.width))
-    });
+    let names = columns.iter().flat_map(|column| [Some(column.name), column.local_name].into_iter().flatten());
     let header: Vec<_> = names.collect();
     let as_of = tx.now();
+    let event = request.event_id.map(|id| events::get(tx, organization, id)).transpose()?;
+    let file_name = file_name(request, event.as_ref(), as_of);
     if request.kind == ExportKind::Settlement {
-        let event = request.event_id.unwrap_or(EventId::UNKNOWN);
-        let lines = settlement::of_event(tx, organization, event)?.lines;
-        let mut sheet = Sheet::create(folder, request, as_of, &header)?;
+        let event = event.ok_or_else(|| Error::field("eventId", "is required"))?;
+        let lines = settlement::of_event(tx, organization, event.id)?.lines;
+        let head = settlement::head(tx, &event)?;
+        let mut sheet = Sheet::create(folder, request, as_of, &head, &header)?;
+        let is_for_people = request.format == Some(ExportFormat::Xlsx);
         for line in &lines {
-            let cells = columns.iter().filter_map(|column| match column.read {
-                Read::Line(read) => Some(read(line)),
-                Read::Row(_) | Read::Item(_) => None,
-            });
-            sheet.write_row(&cells.collect::<Vec<_>>())?;
+            let cells = match is_for_people {
+                true => settlement::cells_in_words(&columns, line),
+                false => settlement::cells(&columns, line),
+            };
+            sheet.write_row(&cells)?;
         }
-        return Ok((sheet, ExportReport { rows: lines.len() as u64, totals: Vec::new(), as_of }));
+        return Ok((sheet, ExportReport { file_name, rows: lines.len() as u64, totals: Vec::new(), as_of }));
     }
     let statements = statements(tx, &selection, request.kind)?;
     let total_rows = tx.query_opt(&statements.count(), &[], |row| row.count("number"))?.unwrap_or(0);
@@ -154,7 +158,7 @@ fn read(
         let problem = format!("must be csv, because there are {total_rows} rows: xlsx has at most {MAX_XLSX_ROWS}");
         return Err(Error::field("format", problem));
     }
-    let mut sheet = Sheet::create(folder, request, as_of, &header)?;
+    let mut sheet = Sheet::create(folder, request, as_of, &[], &header)?;
     let kind = request.kind;
     let mut rows = Rows { kind, columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(kind) };
     let mut done = ExportProgress { rows: 0, total_rows };
@@ -170,7 +174,19 @@ fn read(
         })?;
     }
     report(done, progress)?;
-    Ok((sheet, ExportReport { rows: done.rows, totals: rows.totals.sums, as_of }))
+    Ok((sheet, ExportReport { file_name, rows: done.rows, totals: rows.totals.sums, as_of }))
+}
+
+/// The name of the file: the event, the kind, and the date there at the instant of the export.
+fn file_name(request: &Export, event: Option<&Event>, as_of: Timestamp) -> String {
+    let format = request.format.unwrap_or(ExportFormat::Csv);
+    let local = event.and_then(|event| as_of.to_local(&event.timezone).ok());
+    let date = &local.unwrap_or_else(|| as_of.to_string())[..10];
+    let name = format!("{}-{date}.{format}", request.kind);
+    match event {
+        Some(event) => file_name::of_event(&event.slug, &name),
+        None => name,
+    }
 }
 
 fn report(done: ExportProgress, progress: &mut dyn FnMut(ExportProgress) -> ControlFlow<()>) -> Result<()> {
@@ -270,7 +286,10 @@ impl Totals {
 
 /// The statements of all kinds of an event, or of all dates.
 #[cfg(test)]
-pub(crate) fn all_statements(tx: &Transaction<'_>, event: Option<EventId>) -> Result<Vec<String>> {
+pub(crate) fn all_statements(
+    tx: &Transaction<'_>,
+    event: Option<crate::model::values::id::EventId>,
+) -> Result<Vec<String>> {
     let organization = OrganizationId::from_raw(1);
     let (from, before) = (Some(tx.now()), Some(tx.now()));
     let selection = Selection { organization, event, from, before, now: tx.now() };

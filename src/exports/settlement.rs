@@ -1,19 +1,22 @@
 //! The settlement of an event, and its export.
 
-use super::columns::columns;
+use super::columns::{Cell, Column, Read, columns};
 use crate::error::Result;
 use crate::model::payments::dispute::DisputeStatus;
 use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::sale::event::Event;
 use crate::model::sale::settlement::SettlementSection::{
     Balance, Cancelled, Discounts, Disputes, DisputesTaken, Issued, OtherMoney, OtherPayments, Owed, Payments, Refunds,
     RefundsDue, Sold,
 };
 use crate::model::sale::settlement::{Settlement, SettlementLine, SettlementSection};
+use crate::model::tenants::organization::DEFAULT_NAME;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::rules::money::balance::PaymentSums;
 use crate::store::sale::event_figures;
+use crate::store::tenants::organizations;
 use crate::store::{Row, Transaction};
 
 columns! {
@@ -23,6 +26,72 @@ columns! {
         "count" Number "How many there are." => line.count;
         "amount" Amount "The amount." => line.amount;
         "currency" Text "The currency of the amount." => line.currency.clone();
+    }
+}
+
+/// What stands above the lines in a workbook.
+pub(super) fn head(tx: &Transaction<'_>, event: &Event) -> Result<Vec<(&'static str, String)>> {
+    let organizer = organizations::get(tx, event.organizer_id)?.name;
+    let mut head = vec![("Settlement", String::new()), ("Event", event.title.clone())];
+    if organizer != DEFAULT_NAME {
+        head.push(("Organizer", organizer));
+    }
+    let as_of =
+        tx.now().to_local(&event.timezone).map(|local| format!("{} ({})", local.replace('T', " "), event.timezone));
+    head.push(("As of", as_of.unwrap_or_else(|_| tx.now().to_string())));
+    Ok(head)
+}
+
+pub(super) fn cells(columns: &[Column], line: &SettlementLine) -> Vec<Cell> {
+    let cells = columns.iter().filter_map(|column| match column.read {
+        Read::Line(read) => Some(read(line)),
+        Read::Row(_) | Read::Item(_) => None,
+    });
+    cells.collect()
+}
+
+/// The cells of a line for people: with words in place of the codes.
+pub(super) fn cells_in_words(columns: &[Column], line: &SettlementLine) -> Vec<Cell> {
+    let mut cells = cells(columns, line);
+    for (column, cell) in columns.iter().zip(&mut cells) {
+        match column.name {
+            "section" => *cell = Cell::Text(section_in_words(line.section).to_owned()),
+            "label" => *cell = Cell::Text(label_in_words(line)),
+            _ => {}
+        }
+    }
+    cells
+}
+
+const fn section_in_words(section: SettlementSection) -> &'static str {
+    match section {
+        Sold => "Tickets sold",
+        Issued => "Tickets issued",
+        Cancelled => "Tickets cancelled",
+        Discounts => "Discounts",
+        Payments => "Payments",
+        OtherPayments => "Payments that completed no order",
+        Refunds => "Refunds",
+        DisputesTaken => "Taken by banks for disputes",
+        Balance => "Balance",
+        RefundsDue => "Refunds due",
+        Owed => "Refunds due by hand",
+        Disputes => "Disputed payments",
+        OtherMoney => "Money in no other line",
+    }
+}
+
+/// The label of a line in words. That of a line about a ticket type is its name.
+fn label_in_words(line: &SettlementLine) -> String {
+    match (line.section, line.label.as_str()) {
+        (Sold | Issued | Cancelled | Discounts, name) => name.to_owned(),
+        (_, "GATEWAY") => "Payment gateway".to_owned(),
+        (_, "TRANSFER") => "Bank transfer".to_owned(),
+        (_, "HAND") => "By hand".to_owned(),
+        (_, code) => {
+            let words = code.replace('_', " ").to_ascii_lowercase();
+            words.get(..1).map_or(String::new(), |first| first.to_ascii_uppercase() + &words[1..])
+        }
     }
 }
 

@@ -21,25 +21,28 @@ pub(super) enum Sheet {
 }
 
 impl Sheet {
-    /// Creates the file in this folder, and writes the header: the names of the columns, and their widths in characters.
-    #[cfg_attr(not(feature = "xlsx"), expect(unused_variables, reason = "only workbooks have a date"))]
+    /// Creates the file in this folder, and writes the header: the names of the columns. A workbook has the lines of
+    /// `head` above it, each a label and a text.
+    #[cfg_attr(not(feature = "xlsx"), expect(unused_variables, reason = "only workbooks have a date and a head"))]
     pub(super) fn create(
         folder: &Path,
         request: &Export,
         as_of: Timestamp,
-        header: &[(&'static str, u8)],
+        head: &[(&str, String)],
+        header: &[&'static str],
     ) -> Result<Self> {
         let output = Output::create(folder)?;
         match request.format {
             #[cfg(feature = "xlsx")]
             Some(ExportFormat::Xlsx) => {
                 let mut sheet = XlsxSheet::new(folder, request.kind.as_str(), as_of)?;
+                sheet.write_head(head)?;
                 sheet.write_header(header)?;
                 Ok(Self::Xlsx(Box::new(sheet), output))
             }
             _ => {
                 let mut sheet = CsvSheet::new(output, request.dialect.unwrap_or(CsvDialect::Standard))?;
-                let names: Vec<_> = header.iter().map(|(name, _)| Cell::Text((*name).to_owned())).collect();
+                let names: Vec<_> = header.iter().map(|name| Cell::Text((*name).to_owned())).collect();
                 sheet.write_row(&names)?;
                 Ok(Self::Csv(Box::new(sheet)))
             }

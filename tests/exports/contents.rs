@@ -19,9 +19,9 @@ fn lines(fixture: &Fixture, request: Export) -> Vec<String> {
 
 /// A sale in Berlin: an order of two kinds of tickets with a discount and an address that is paid in cash, one through
 /// the gateway that is refunded in part, one that expires, and a ticket of the organizer.
-struct Sale {
-    fixture: Fixture,
-    event: ticketing::event::Event,
+pub(super) struct Sale {
+    pub(super) fixture: Fixture,
+    pub(super) event: ticketing::event::Event,
     seat: ticketing::ticket_type::TicketType,
     free: ticketing::ticket_type::TicketType,
     by_hand: ticketing::order::Order,
@@ -30,7 +30,7 @@ struct Sale {
 }
 
 impl Sale {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event_with(|new| {
             new.timezone = Some("Europe/Berlin".to_owned());
@@ -246,6 +246,18 @@ fn the_settlement_has_a_line_for_each_figure() {
         "\"OWED\",\"\",0,0.00,\"EUR\"",
     ];
     assert_eq!(lines(&fixture, Export::new(ExportKind::Settlement).event(event.id)), expected);
+}
+
+#[test]
+fn the_name_of_a_file_has_the_event_and_the_date_there() {
+    let Sale { fixture, event, .. } = Sale::new();
+    // It is 00:30 of the next day in Berlin.
+    for kind in ExportKind::ALL {
+        let file = export(&fixture, Export::new(*kind).event(event.id));
+        assert_eq!(file.report.file_name, format!("{}-{kind}-2026-06-02.csv", event.slug));
+    }
+    let dates = Export::new(ExportKind::Orders).from(at("2026-06-01T00:00:00Z")).before(at("2026-07-01T00:00:00Z"));
+    assert_eq!(export(&fixture, dates).report.file_name, "orders-2026-06-01.csv");
 }
 
 #[test]

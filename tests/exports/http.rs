@@ -37,7 +37,7 @@ fn start() -> (Server, String) {
 }
 
 #[test]
-fn every_kind_is_sent_with_its_length_its_digest_and_a_name_without_personal_data() {
+fn every_kind_is_sent_with_its_length_its_digest_and_the_name_of_its_event() {
     let (server, event) = start();
     let mut client = server.client();
     for kind in ExportKind::ALL {
@@ -50,7 +50,7 @@ fn every_kind_is_sent_with_its_length_its_digest_and_a_name_without_personal_dat
             assert_eq!(header("repr-digest"), format!("sha-256=:{digest}:"));
             assert_eq!(header("cache-control"), "no-store");
             let name = header("content-disposition");
-            let date = name.strip_prefix(&format!("attachment; filename=\"{kind}-")).expect(name);
+            let date = name.strip_prefix(&format!("attachment; filename=\"jazz-{kind}-")).expect(name);
             let date = date.strip_suffix(&format!(".{format}\"")).expect(name);
             assert!(date.len() == 10 && date.split('-').count() == 3, "{name}");
             assert_eq!(response.header("etag"), None);

@@ -12,3 +12,4 @@ mod limits;
 mod readers;
 mod snapshots;
 mod sums;
+mod workbooks;

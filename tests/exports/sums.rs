@@ -114,7 +114,7 @@ fn compare(seed: u64, with_programs: bool) -> i64 {
         assert_eq!(workbook.cents("amount"), ledger, "{what}: as openpyxl reads it");
         assert_eq!(workbook.texts("entryId"), by_python.texts("entryId"), "{what}");
         let settled = export(&fixture, request(ExportKind::Settlement).format(ExportFormat::Xlsx)).by_openpyxl();
-        let balance = settled.rows.iter().find(|row| row[0] == "BALANCE").expect("a balance");
+        let balance = settled.rows.iter().find(|row| row[0] == "Balance").expect("a balance");
         assert_eq!(balance[3].as_f64(), serde_json::to_value(eur(ledger)).expect("a number").as_f64(), "{what}");
         let attendees = export(&fixture, request(ExportKind::Attendees).format(ExportFormat::Xlsx)).by_openpyxl();
         assert_eq!(attendees.cents("pricePaid"), summary.gross_revenue.minor_units(), "{what}");

@@ -104,6 +104,9 @@ form! {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ExportReport {
+    /// A name for the file: the slug of the event, the kind, and the date of `as_of` in the time zone of the event, such as
+    /// `summer-night-orders-2026-11-28.csv`. Without an event, the kind and the date in UTC.
+    pub file_name: String,
     /// The number of rows, without the header.
     pub rows: u64,
     /// The sums of the amounts: of the movements, of the final amounts of items, or of the prices of tickets. Empty for

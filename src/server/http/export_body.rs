@@ -21,7 +21,7 @@ use super::blocking::BlockingService;
 use super::caller::api_key;
 use super::held_bytes::Owner;
 use super::problem::Problem;
-use crate::exports::{ExportFile, ExportFormat, ExportKind};
+use crate::exports::{ExportFile, ExportFormat};
 use crate::fair::Tenant;
 use crate::model::tenants::caller::Caller;
 use crate::server::net::client_connection::ClientConnection;
@@ -98,7 +98,7 @@ async fn key_revoked(service: BlockingService, tenant: Tenant, key: Option<Strin
 }
 
 /// A response whose file [`call`] adds.
-pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: ExportFile) -> Response {
+pub(in crate::server) fn send(format: ExportFormat, export: ExportFile) -> Response {
     let ExportFile { bytes, sha256, ref report, .. } = export;
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
@@ -109,8 +109,7 @@ pub(in crate::server) fn send(kind: ExportKind, format: ExportFormat, export: Ex
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CONTENT_LENGTH, bytes.into());
     headers.insert(ROWS, report.rows.into());
-    let date = &report.as_of.to_string()[..10];
-    let disposition = format!("attachment; filename=\"{kind}-{date}.{format}\"");
+    let disposition = format!("attachment; filename=\"{}\"", report.file_name);
     let digest = format!("sha-256=:{}:", BASE64_STANDARD.encode(sha256));
     for (name, value) in [(CONTENT_DISPOSITION, disposition), (DIGEST, digest)] {
         if let Ok(value) = HeaderValue::try_from(value) {

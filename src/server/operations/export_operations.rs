@@ -59,7 +59,7 @@ fn run(call: &Call<'_>, kind: ExportKind) -> Result<Response, Problem> {
     let request: Request<Export> = call.query_and(Some(("kind".to_owned(), kind.as_str().to_owned())));
     let format = request.body.format.unwrap_or(ExportFormat::Csv);
     let export = call.service.export_file(call.caller, request, &mut |_| ControlFlow::Continue(()))?;
-    Ok(export_body::send(kind, format, export))
+    Ok(export_body::send(format, export))
 }
 
 /// What the rows of a kind are, and its columns.
