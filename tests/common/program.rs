@@ -89,7 +89,7 @@ impl Server {
 
     /// Its address and port.
     pub fn address(&self) -> &str {
-        self.printed("Listening on http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap()
+        self.printed("Listening on http://").unwrap()
     }
 
     /// Sends a GET request. Returns the status and the whole text of the response.

@@ -54,14 +54,21 @@ fn error_line(command: &mut Command, status: i32) -> String {
 fn the_first_start_prints_organization_key_address_and_a_curl_command() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
-    assert_eq!(server.lines.len(), 6, "{:?}", server.lines);
+    assert_eq!(server.lines.len(), 7, "{:?}", server.lines);
     assert!(server.lines[0].starts_with("Warning: payments go through the sandbox"));
     assert!(server.lines[1].starts_with("Organization: org_"));
     assert!(server.lines[2].starts_with("API key: tk_"));
-    assert!(server.lines[3].starts_with("Listening on http://127.0.0.1:") && server.lines[3].ends_with("/v1"));
+    assert!(server.lines[3].starts_with("Listening on http://127.0.0.1:"));
     assert!(!server.address().ends_with(":0"));
-    assert_eq!(server.lines[4], format!("Documentation: http://{}/docs", server.address()));
-    assert_eq!(server.get("/docs", "").0, 200);
+    let links = server.lines[3..6].iter().map(|line| line.split("http://").nth(1).expect(line));
+    let links: Vec<_> = links.map(|link| link.split(',').next().expect(link)).collect();
+    assert_eq!(links, ["", "/docs", "/door/"].map(|path| format!("{}{path}", server.address())));
+    for link in links {
+        let path = link.strip_prefix(server.address()).expect(link);
+        let path = if path.is_empty() { "/" } else { path };
+        let (status, _) = server.send_with("GET", path, "", "Accept: text/html\r\n", "");
+        assert_eq!(status, 200, "{link}");
+    }
     assert_eq!(server.get("/v1/events", server.key()).0, 200);
     assert!(folder.path().join("ticketing.db").exists());
 }
@@ -100,7 +107,7 @@ fn later_starts_print_no_key_and_accept_the_first_one() {
     let key = first.key().to_owned();
     first.stop("TERM");
     let second = Server::start(folder.path(), &[]);
-    assert_eq!(second.lines.len(), 4, "{:?}", second.lines);
+    assert_eq!(second.lines.len(), 5, "{:?}", second.lines);
     assert!(second.lines[1].starts_with("Listening on "));
     assert_eq!(second.get("/v1/events", &key).0, 200);
 }
@@ -255,6 +262,16 @@ fn environment_variables_set_every_option_and_the_command_line_takes_precedence(
 }
 
 #[test]
+fn with_a_limit_of_0_failed_authentications_are_not_limited() {
+    let folder = folder();
+    for (limit, last) in [("0", 401), ("60", 429)] {
+        let server = Server::start(folder.path(), &["--failed-authentications", limit]);
+        let statuses: Vec<_> = (0..61).map(|_| server.get("/v1/events", "tk_wrong").0).collect();
+        assert_eq!((statuses[59], statuses[60]), (401, last), "{limit}");
+    }
+}
+
+#[test]
 fn checkout_links_begin_with_the_public_url_and_orders_expire_after_the_hold() {
     let folder = folder();
     let url = "https://tickets.example.com/shop/";
@@ -388,7 +405,23 @@ fn a_script_completes_the_commands_and_options_in_a_shell() {
     let output = finish(Command::new("bash").args(["-c", complete]).current_dir(folder.path()));
     assert_eq!(text(&output.stdout), "stripe-reconcile\n", "{}", text(&output.stderr));
     let line = error_line(&mut program(folder.path(), &["completions", "cmd"]), 2);
-    assert!(line.contains("must be bash or"), "{line}");
+    assert_eq!(line, "invalid value \"cmd\" for SHELL: must be bash, elvish, fish, powershell or zsh");
+}
+
+#[test]
+fn an_unknown_command_and_a_missing_value_are_answered_with_what_there_is() {
+    let folder = folder();
+    let error = |arguments: &[&str]| error_line(&mut program(folder.path(), arguments), 2);
+    let unknown = error(&["organizations"]);
+    let (_, commands) = unknown.split_once("; Commands: ").expect("a list");
+    let commands: Vec<_> = commands.split(", ").collect();
+    for command in ["create-organization", "list-organizations", "backup", "door-link", "completions"] {
+        assert!(commands.contains(&command), "{unknown}");
+    }
+    let missing = error(&["completions"]);
+    assert!(missing.ends_with("; SHELL is bash, elvish, fish, powershell or zsh"), "{missing}");
+    // Any path may be given.
+    assert!(error(&["backup"]).ends_with("backup <PATH>"));
 }
 
 #[test]
@@ -599,7 +632,7 @@ fn backup_and_check_work_with_and_without_a_running_server() {
         "events": 1, "ticketTypes": 0, "customers": 0, "orders": 0, "tickets": 0, "scans": 0, "payments": 0, "refunds": 0,
         "webhookEndpoints": 0, "notifications": 0,
     });
-    let clean = serde_json::json!({ "clean": true, "counts": {}, "findings": [], "checked": checked });
+    let clean = serde_json::json!({ "clean": true, "findings": [], "checked": checked });
     for (copy, server) in [("first.db", Some(server)), ("second.db", None)] {
         let output = finish(&mut program(folder.path(), &["backup", copy]));
         assert!(output.status.success() && output.stderr.is_empty(), "no progress bar without a terminal");

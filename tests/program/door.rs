@@ -19,7 +19,7 @@ fn post(server: &Server, path: &str, body: &Value) -> Value {
 /// Creates an event with tickets, and returns its id and the codes of the tickets.
 fn event_with_tickets(server: &Server) -> (String, Vec<String>) {
     let event = json!({"title": "Jazz", "slug": "jazz", "startDate": "2100-06-01T18:00:00Z", "deliveryMethod": "DIGITAL",
-        "status": "PUBLISHED"});
+        "status": "PUBLISHED", "timezone": "Europe/Berlin"});
     let event = post(server, "/v1/events", &event)["id"].as_str().unwrap().to_owned();
     let ticket_type =
         post(server, &format!("/v1/events/{event}/ticket-types"), &json!({"name": "Seat", "price": 0, "quantity": 10}));
@@ -53,7 +53,10 @@ fn door_link_prints_the_link_and_its_qr_code_beside_a_server() {
     let (event, _) = event_with_tickets(&server);
     let printed = door_link(folder.path(), &event, "Gate A");
     let key = key(&printed, &event);
-    assert!(printed.contains("It works until 2100-06-03T00:00:00.000Z."), "six hours after the event: {printed}");
+    assert!(
+        printed.contains("It works until 2100-06-03 02:00 (Europe/Berlin)."),
+        "six hours after the event: {printed}"
+    );
     assert!(printed.lines().filter(|line| line.contains('█')).count() > 10, "{printed}");
     let (status, roster) = server.send("GET", &format!("/v1/events/{event}/roster"), &key, "");
     assert_eq!(status, 200, "{roster}");
@@ -108,7 +111,9 @@ fn a_device_written_from_the_openapi_document_checks_in_offline_and_merges() {
         return unavailable("python3");
     }
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &[]);
+    let logged = folder.path().join("log");
+    let mut command = program(folder.path(), &["--listen", "127.0.0.1:0"]);
+    let server = Server::start_program(command.stderr(std::fs::File::create(&logged).unwrap()));
     let (event, codes) = event_with_tickets(&server);
     let [gate_a, gate_b] = ["Gate A", "Gate B"].map(|name| key(&door_link(folder.path(), &event, name), &event));
     let codes: Vec<_> = codes.iter().map(String::as_str).collect();
@@ -124,4 +129,9 @@ fn a_device_written_from_the_openapi_document_checks_in_offline_and_merges() {
     let (_, log) = server.send("GET", &format!("/v1/events/{event}/scans"), server.key(), "");
     assert_eq!(log.matches(r#""kind":"IN""#).count(), 8, "{log}");
     assert!(codes.iter().all(|code| !log.contains(code)), "{log}");
+    drop(server);
+    let logged = std::fs::read_to_string(logged).unwrap();
+    let twice = logged.lines().find(|line| line.contains("two people came in with one ticket")).expect(&logged);
+    let scan = twice.split("scan=").nth(1).and_then(|rest| rest.split_whitespace().next()).expect(twice);
+    assert_eq!((scan.len(), scan.matches('-').count()), (36, 4), "the id of the device: {twice}");
 }

@@ -46,8 +46,19 @@ fn export_writes_a_new_file_for_its_owner_beside_a_server_and_prints_the_sums() 
     assert!(written.starts_with("\"orderId\"") && written.lines().count() == 2, "{written}");
 
     let again = failure(folder.path(), &["export", "orders", "--event", &event, "--output", "orders.csv"], 1);
-    assert!(again.starts_with("cannot write orders.csv: "), "{again}");
+    assert_eq!(again, "cannot write orders.csv: the file exists, and is not overwritten: choose another name");
     assert_eq!(fs::read_to_string(&file).unwrap(), written);
+
+    let named = || finish(&mut program(folder.path(), &["export", "orders", "--event", &event]));
+    let printed: Value = serde_json::from_slice(&named().stdout).unwrap();
+    let path = printed["path"].as_str().unwrap();
+    let date = path.strip_prefix("./jazz-orders-").and_then(|rest| rest.strip_suffix(".csv")).expect(path);
+    assert!(date.len() == 10 && date.split('-').count() == 3, "{path}");
+    let file = folder.path().join(path);
+    assert_eq!(fs::read_to_string(&file).unwrap(), written, "the same file");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = named();
+    assert!(text(&again.stderr).contains("choose another name"), "{}", text(&again.stderr));
 
     let to_output = finish(&mut program(folder.path(), &["export", "orders", "--event", &event, "--output", "-"]));
     assert!(to_output.status.success(), "{}", text(&to_output.stderr));
@@ -79,7 +90,7 @@ fn export_says_what_is_wrong_and_leaves_no_file() {
     drop(server);
     let of_organization = ["--organization", organization.as_str(), "--output", "x.csv"];
     for (arguments, status, problem) in [
-        (&["export"][..], 2, "KIND"),
+        (&["export"][..], 2, "KIND is ledger, orders, attendees, check-ins or settlement"),
         (&["export", "tickets", "--output", "x.csv"], 2, "tickets"),
         (&["export", "orders", "--output", "x.csv"], 2, "--event"),
         (&["export", "orders", "--event", "event_0000000000001", "--output", "x.csv"], 1, "there is no event"),
@@ -90,6 +101,8 @@ fn export_says_what_is_wrong_and_leaves_no_file() {
     ] {
         let line = failure(folder.path(), arguments, status);
         assert!(line.contains(problem) && line.lines().count() == 1, "{arguments:?}: {line}");
-        assert!(!folder.path().join("x.csv").exists(), "{arguments:?}");
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let others: Vec<_> = names.filter(|name| !name.starts_with("ticketing.db")).collect();
+        assert!(others.is_empty(), "{arguments:?}: {others:?}");
     }
 }

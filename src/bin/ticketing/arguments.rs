@@ -79,7 +79,7 @@ pub(crate) struct ServerSettings {
     #[arg(long, value_name = "MIB", env = "TICKETING_WRITE_QUOTA")]
     #[arg(default_value = "256", value_parser = number, allow_negative_numbers = true)]
     pub(crate) write_quota: u32,
-    /// Requests per minute and client address without a valid API key or link; further ones are answered with 429
+    /// Requests per minute and client address without a valid API key or link; 0 for no limit
     #[arg(long, value_name = "N", env = "TICKETING_FAILED_AUTHENTICATIONS")]
     #[arg(default_value = "60", value_parser = number, allow_negative_numbers = true)]
     pub(crate) failed_authentications: u32,
@@ -106,10 +106,10 @@ pub(crate) struct ServerSettings {
     #[command(flatten)]
     pub(crate) stripe: StripeOptions,
     /// Fonts for ticket documents, for names in scripts that Noto Sans does not have: the files .ttf, .otf, .ttc and
-    /// .otc of a folder. Needs the feature documents
+    /// .otc of a folder
     #[arg(long, value_name = "FOLDER", env = "TICKETING_FONTS")]
     pub(crate) fonts: Option<PathBuf>,
-    /// Paper of ticket documents [default: a4]. Needs the feature documents
+    /// Paper of ticket documents [default: a4]
     #[arg(long, value_name = "SIZE", env = "TICKETING_PAPER")]
     pub(crate) paper: Option<Paper>,
     /// Format of the log on standard error
@@ -279,8 +279,8 @@ pub(crate) struct DoorLinkSettings {
 pub(crate) struct ExportSettings {
     #[arg(value_parser = text_enum::<ExportKind>())]
     pub(crate) kind: ExportKind,
-    /// New file; - for standard output
-    #[arg(long, value_name = "FILE")]
+    /// New file, or a folder, in which it is named after the event; - for standard output
+    #[arg(long, value_name = "PATH", default_value = ".")]
     pub(crate) output: PathBuf,
     /// Id of the event
     #[arg(long, value_name = "EVENT")]

@@ -27,8 +27,7 @@ pub(crate) fn copy(options: &DatabaseOptions, to: &str) -> Result<(), Failure> {
     }
     let json = json!({
         "rows": copied.rows, "clean": clean, "moved": clean,
-        "database": { "counts": before.counts, "findings": before.findings },
-        "to": { "counts": after.counts, "findings": after.findings },
+        "database": super::database::json_of(&before), "to": super::database::json_of(&after),
     });
     super::output::print_line(&json.to_string())?;
     match clean {

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use ticketing::TicketingService;
 use ticketing::maintenance::{CheckProgress, CheckReport};
 
@@ -47,15 +47,21 @@ pub(crate) fn check(database: &Database) -> Result<(), Failure> {
         }
     };
     let report = report.map_err(|error| not_checked(&error))?;
-    let json = json!({
-        "clean": report.is_clean(), "counts": report.counts, "findings": report.findings, "checked": report.checked,
-    });
-    print_line(&json.to_string())?;
+    print_line(&json_of(&report).to_string())?;
     match report.counts.len() {
         0 => Ok(()),
         1 => Err(Failure::Run("the database violates 1 invariant".to_owned())),
         violated => Err(Failure::Run(format!("the database violates {violated} invariants"))),
     }
+}
+
+/// What a check has found. Without violations, it has no `counts` of them.
+pub(crate) fn json_of(report: &CheckReport) -> Value {
+    let mut json = json!({ "clean": report.is_clean(), "findings": report.findings, "checked": report.checked });
+    if !report.is_clean() {
+        json["counts"] = json!(report.counts);
+    }
+    json
 }
 
 pub(crate) fn find(service: &TicketingService) -> ticketing::Result<CheckReport> {

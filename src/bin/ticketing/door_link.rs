@@ -1,6 +1,7 @@
 //! The command that makes a link for the staff of an entrance.
 
 use fast_qr::QRBuilder;
+use ticketing::Timestamp;
 use ticketing::door::CreateDoorLink;
 use ticketing::id::EventId;
 
@@ -20,10 +21,22 @@ pub(crate) fn door_link(database: &Database, settings: DoorLinkSettings) -> Resu
     let created = service.create_door_link(&organization, event, request)?;
     let url = created.url.expose();
     let code = QRBuilder::new(url).build().map_err(|error| Failure::Run(format!("cannot draw the link: {error}")))?;
-    let until = created.link.expires_at.map(|until| format!("until {until}")).unwrap_or_default();
+    let timezone = service.get_event(&organization, event)?.timezone;
+    let until = created.link.expires_at.map(|until| format!(" until {}", local_minute(until, &timezone)));
+    let until = until.unwrap_or_default();
     let key = created.link.id;
     print(&format!(
-        "{}\n\n{url}\n\nIt works {until}. Whoever has it can check tickets in: `revoke-key {key}` ends that.\n",
+        "{}\n\n{url}\n\nIt works{until}. Whoever has it can check tickets in: `revoke-key {key}` ends that.\n",
         code.to_str()
     ))
+}
+
+/// A time for people: `2026-06-01 20:00 (Europe/Berlin)`.
+fn local_minute(at: Timestamp, timezone: &str) -> String {
+    let (local, timezone) = match at.to_local(timezone) {
+        Ok(local) => (local, timezone),
+        // After an update of the program, it may not know the zone of an old event.
+        Err(_) => (at.to_string(), "UTC"),
+    };
+    format!("{} ({timezone})", local[..16].replace('T', " "))
 }

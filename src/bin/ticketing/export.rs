@@ -1,12 +1,12 @@
 //! The command that exports to a file.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::json;
-use ticketing::exports::{Export, ExportFormat};
+use tempfile::NamedTempFile;
+use ticketing::exports::{Export, ExportFormat, ExportReport};
 use ticketing::id::EventId;
 use ticketing::text_enum::TextEnum as _;
 
@@ -16,8 +16,9 @@ use super::database_option::Database;
 use super::failure::{Failure, usage};
 use super::output::{print_line, show, with_bar};
 
-/// Writes an export to a new file, and prints the number of its rows and the sums. With the output `-`, it writes the
-/// export to standard output, and these to standard error. On a terminal, a progress bar is shown.
+/// Writes an export to a new file, and prints its path, the number of its rows and the sums. In a folder, the file has the
+/// name that the export gives it. With the output `-`, it writes the export to standard output, and these to standard
+/// error. On a terminal, a progress bar is shown.
 pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(), Failure> {
     let service = database.builder_of_command(false)?.open()?.even_if_suspended();
     let event = settings.event.as_deref().map(|event| parse_id::<EventId>(event, "event")).transpose()?;
@@ -33,36 +34,49 @@ pub(crate) fn export(database: &Database, settings: &ExportSettings) -> Result<(
     (export.from, export.before) = (settings.from, settings.before);
     export.codes = settings.codes.then_some(true);
     let caller = service.act_for(organization)?;
-    let failed = |error| Failure::Run(format!("cannot write {}: {error}", settings.output.display()));
-    let is_file = settings.output != Path::new("-");
-    let mut output: Box<dyn Write> = match is_file {
-        true => Box::new(create(&settings.output).map_err(failed)?),
-        false => Box::new(std::io::stdout()),
+    let write = |mut output: &mut dyn Write| -> Result<ExportReport, Failure> {
+        let report = with_bar("{wide_bar} {pos} of {len} rows, {per_sec}", |bar| {
+            service.export(&caller, export, &mut output, |progress| show(bar, progress.rows, progress.total_rows))
+        })?;
+        output.flush().map(|()| report).map_err(|error| failed(&settings.output, error))
     };
-    let result = with_bar("{wide_bar} {pos} of {len} rows, {per_sec}", |bar| {
-        service.export(&caller, export, &mut output, |progress| show(bar, progress.rows, progress.total_rows))
-    });
-    let written = result.map_err(Failure::from).and_then(|report| output.flush().map(|()| report).map_err(failed));
-    let report = written.inspect_err(|_| {
-        // What is in it is not complete.
-        let _ = is_file.then(|| std::fs::remove_file(&settings.output));
-    })?;
-    let path = settings.output.display().to_string();
-    let json = json!({ "path": path, "rows": report.rows, "totals": report.totals, "asOf": report.as_of });
-    if !is_file {
-        eprintln!("{json}");
+    if settings.output == Path::new("-") {
+        let report = write(&mut std::io::stdout())?;
+        eprintln!("{}", line(&settings.output, &report));
         return Ok(());
     }
-    print_line(&json.to_string())
+    let is_folder = settings.output.is_dir();
+    let folder = match is_folder {
+        true => &settings.output,
+        false if settings.output.exists() => return Err(exists(&settings.output)),
+        false => settings.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+    };
+    // Its owner only can read it, because it has personal data. It has its name when it is complete.
+    let mut file = NamedTempFile::new_in(folder).map_err(|error| failed(&settings.output, error))?;
+    let report = write(&mut file)?;
+    let path = if is_folder { folder.join(&report.file_name) } else { settings.output.clone() };
+    file.persist_noclobber(&path).map_err(|refused| match refused.error.kind() {
+        ErrorKind::AlreadyExists => exists(&path),
+        _ => failed(&path, refused.error),
+    })?;
+    print_line(&line(&path, &report))
 }
 
-/// Creates a file that its owner only can read: it has personal data.
-fn create(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// What is printed about a file.
+fn line(path: &Path, report: &ExportReport) -> String {
+    let path = path.display().to_string();
+    json!({ "path": path, "rows": report.rows, "totals": report.totals, "asOf": report.as_of }).to_string()
+}
+
+fn failed(path: &Path, error: std::io::Error) -> Failure {
+    Failure::Run(format!("cannot write {}: {error}", path.display()))
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::Run(format!(
+        "cannot write {}: the file exists, and is not overwritten: choose another name",
+        path.display()
+    ))
 }
 
 /// The format that a file's extension names.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use ticketing::Error;
 use ticketing::error::FieldError;
 
@@ -34,12 +34,11 @@ impl Failure {
     pub(crate) fn of_arguments(error: &clap::Error, arguments: &[OsString]) -> Self {
         let context = |kind| match error.get(kind) {
             Some(ContextValue::String(text)) => Some(text.clone()),
-            Some(ContextValue::Strings(texts)) => Some(texts.join(" or ")),
+            Some(ContextValue::Strings(texts)) => Some(listed(texts)),
             _ => None,
         };
         let invalid = context(ContextKind::InvalidArg).zip(context(ContextKind::InvalidValue));
-        let is_value =
-            matches!(error.kind(), clap::error::ErrorKind::ValueValidation | clap::error::ErrorKind::InvalidValue);
+        let is_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
         if let Some((argument, value)) = invalid.filter(|_| is_value) {
             let source = source(&argument, arguments);
             return match (error.source(), context(ContextKind::ValidValue)) {
@@ -53,9 +52,31 @@ impl Failure {
         let text = error.to_string();
         let line = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
         let paragraphs = text.trim_start_matches("error: ").split("\n\n").map(line);
-        let paragraphs: Vec<_> =
-            paragraphs.filter(|paragraph| !paragraph.starts_with("For more information")).collect();
-        usage(paragraphs.join("; "))
+        let paragraphs = paragraphs.filter(|paragraph| !paragraph.starts_with("For more information"));
+        usage(paragraphs.chain(choices(error.kind(), &text, arguments)).collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// What there is, if the command is unknown, or lacks a value that has few. `text` says what is wrong.
+fn choices(kind: ErrorKind, text: &str, arguments: &[OsString]) -> Option<String> {
+    let definition = super::arguments::definition();
+    let mut commands = definition.get_subcommands();
+    if kind == ErrorKind::InvalidSubcommand {
+        return Some(format!("Commands: {}", commands.map(clap::Command::get_name).collect::<Vec<_>>().join(", ")));
+    }
+    let command = commands.find(|command| arguments.iter().any(|argument| argument == command.get_name()))?;
+    let is_missing = |argument: &&clap::Arg| text.contains(&format!("<{}>", argument.get_id().as_str().to_uppercase()));
+    let missing = command.get_positionals().find(is_missing).filter(|_| kind == ErrorKind::MissingRequiredArgument)?;
+    let values: Vec<_> = missing.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    (!values.is_empty()).then(|| format!("{} is {}", missing.get_id().as_str().to_uppercase(), listed(&values)))
+}
+
+/// Lists texts as in a sentence: `a, b or c`.
+fn listed<T: AsRef<str>>(texts: &[T]) -> String {
+    let texts: Vec<_> = texts.iter().map(AsRef::as_ref).collect();
+    match texts.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => texts.concat(),
     }
 }
 

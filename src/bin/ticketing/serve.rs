@@ -80,7 +80,10 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     let webhooks = service.start_webhook_sender(SenderOptions::default())?;
     let mut options = ServerOptions::default();
     options.rate_limit = Some(settings.rate_limit).filter(|limit| *limit > 0);
-    options.failed_authentications = settings.failed_authentications;
+    options.failed_authentications = match settings.failed_authentications {
+        0 => u32::MAX,
+        limit => limit,
+    };
     let routes = Routes::new(service.clone(), &options);
     let watched = service.clone();
     let stop = async move {
@@ -191,7 +194,7 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// Prints the address of the server, and that of the metrics if it is another one. If the database is new, creates an
+/// Prints the address of the server with its pages, and that of the metrics if it is another one. If the database is new, creates an
 /// organization and an API key and prints them.
 fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Option<SocketAddr>) -> Result<(), Failure> {
     let key = CreateApiKey::new("First key");
@@ -200,8 +203,11 @@ fn print_startup(service: &TicketingService, address: SocketAddr, metrics: Optio
         print_line(&format!("Organization: {}", organization.id))?;
         print_line(&format!("API key: {}", created.key.expose()))?;
     }
-    print_line(&format!("Listening on http://{address}/v1"))?;
-    print_line(&format!("Documentation: http://{address}/docs"))?;
+    print_line(&format!("Listening on http://{address}"))?;
+    if cfg!(feature = "docs-page") {
+        print_line(&format!("Documentation: http://{address}/docs"))?;
+    }
+    print_line(&format!("Check-in: http://{address}/door/, with the links of `ticketing door-link`"))?;
     if let Some(metrics) = metrics {
         print_line(&format!("Metrics on http://{metrics}/metrics"))?;
     }

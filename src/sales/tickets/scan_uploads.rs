@@ -343,7 +343,8 @@ fn write_judgement(
             let scan = scan.logged.uuid.as_deref().and_then(|uuid| Uuid::try_parse(uuid).ok());
             let ticket = ticket.ticket.id;
             tx.after_commit(move || {
-                tracing::warn!(target: "ticketing::door", %ticket, ?scan, "two people came in with one ticket");
+                let scan = scan.map(tracing::field::display);
+                tracing::warn!(target: "ticketing::door", %ticket, scan, "two people came in with one ticket");
             });
         }
         (Some(ScanOutcome::Admitted), _) if scan.is_new() => tx.record(CommitEvent::ScanAccepted),
