@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
+use crate::documents::organizer;
 use crate::model::tickets::linked::LinkedTicket;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::timestamp::Timestamp;
@@ -18,8 +19,8 @@ const DEFAULT_DURATION: Duration = Duration::from_hours(2);
 /// How many bytes a line may have, without its end.
 const LINE: usize = 75;
 
-/// Returns the calendar entry of a ticket. It does not contain the code of the ticket. Each ticket has an entry of its
-/// own, because one may be cancelled while another of the same event is valid.
+/// Returns the calendar entry of a ticket. It does not contain the code of the ticket, but the link of the page that has
+/// it. Each ticket has an entry of its own, because one may be cancelled while another of the same event is valid.
 ///
 /// It is published without a `METHOD`: `PUBLISH` would need an `ORGANIZER` with an e-mail address (RFC 5546, 3.2.1).
 /// Without one, `DTSTAMP` is when the entry was last changed (RFC 5545, 3.8.7.2).
@@ -39,6 +40,14 @@ pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     if let Some(location) = &event.location {
         lines.push(format!("LOCATION:{}", escaped(&printed_text::address(location).join(", "))));
     }
+    let page = ticket.download_ticket_url.as_deref().and_then(|document| document.strip_suffix("/ticket.pdf"));
+    // Some calendars show the URL, and others only the description.
+    let description = [organizer(&linked.organizer).as_deref().map(escaped), page.map(escaped)];
+    let description: Vec<_> = description.into_iter().flatten().collect();
+    if !description.is_empty() {
+        lines.push(format!("DESCRIPTION:{}", description.join("\\n")));
+    }
+    lines.extend(page.map(|page| format!("URL:{page}")));
     lines.push(format!("STATUS:{}", if linked.is_cancelled() { "CANCELLED" } else { "CONFIRMED" }));
     lines.push("END:VEVENT".to_owned());
     lines.push("END:VCALENDAR".to_owned());

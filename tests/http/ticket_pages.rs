@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::documents::TicketDocuments;
 use ticketing::environment::ManualClock;
+use ticketing::organization::UpdateOrganization;
 
 use crate::common::database::{self, params};
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
@@ -169,12 +170,16 @@ fn documents_and_calendar_entries_are_downloaded_by_link() {
     check_headers(&document);
     assert!(document.body.starts_with(b"%PDF-"));
     assert_eq!(document.header("content-type"), Some("application/pdf"));
-    let name = format!("inline; filename=\"{}.pdf\"", order.id(0));
-    assert_eq!(document.header("content-disposition"), Some(name.as_str()));
-    assert!(holder.get(&format!("{}/tickets.pdf", order.page)).expect(200).body.starts_with(b"%PDF-"));
+    let name = |response: &Response| response.header("content-disposition").map(str::to_owned);
+    let expected = |name: &str| Some(format!("inline; filename=\"summer-night-{name}\""));
+    assert_eq!(name(&document), expected("ticket-1-of-2.pdf"));
+    let all = holder.get(&format!("{}/tickets.pdf", order.page)).expect(200);
+    assert!(all.body.starts_with(b"%PDF-"));
+    assert_eq!(name(&all), expected("tickets.pdf"));
 
     let entry = holder.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
     check_headers(&entry);
+    assert_eq!(name(&entry), expected("ticket-1-of-2.ics"));
     assert_eq!(entry.header("content-type"), Some("text/calendar; charset=utf-8"));
     for line in [
         "BEGIN:VCALENDAR",
@@ -187,7 +192,28 @@ fn documents_and_calendar_entries_are_downloaded_by_link() {
     ] {
         assert!(entry.text().contains(&format!("{line}\r\n")), "{line}: {}", entry.text());
     }
-    assert!(!entry.text().contains(order.code(0)), "anybody may see a calendar");
+    let text = unfolded(entry.text());
+    let page = text.lines().find_map(|line| line.strip_prefix("URL:")).expect("the way back");
+    assert!(text.contains(&format!("DESCRIPTION:{page}\r\n")), "the default name of an organizer is not told: {text}");
+    assert!(page.ends_with(&order.ticket(0)), "{page}");
+    assert!(!text.contains(order.code(0)), "the page has the code");
+}
+
+/// The lines of a calendar entry, each in one piece.
+fn unfolded(entry: &str) -> String {
+    entry.replace("\r\n ", "")
+}
+
+#[test]
+fn a_calendar_entry_names_the_organizer() {
+    let server = start();
+    let mut client = server.client();
+    let (_, order) = paid(&mut client);
+    let mut name = UpdateOrganization::default();
+    name.name = "Jazz, Blues; & Co".to_owned().into();
+    server.service.update_organization(server.organization, name).unwrap();
+    let entry = client.get(&format!("{}/event.ics", order.ticket(0))).expect(200);
+    assert!(unfolded(entry.text()).contains("DESCRIPTION:Jazz\\, Blues\\; & Co\\nhttp"), "{}", entry.text());
 }
 
 #[test]
