@@ -14,6 +14,7 @@ mod checkout_page;
 mod document;
 mod door_page;
 mod heading;
+mod home_page;
 #[cfg(feature = "documents")]
 mod order_page;
 mod page_notice;
@@ -27,6 +28,7 @@ pub(crate) use calendar_entry::calendar_entry;
 pub(crate) use checkout_page::checkout_page;
 pub(crate) use document::STYLE_HASH;
 pub(crate) use door_page::DOOR_FILES;
+pub(crate) use home_page::home_page;
 #[cfg(feature = "documents")]
 pub(crate) use order_page::{MAX_CARDS, order_page};
 pub(crate) use payment_page::payment_page;

@@ -8,14 +8,12 @@ use crate::words::{self, Message, Words};
 
 #[derive(Template)]
 #[template(path = "problem.html")]
-struct ProblemPage<'a> {
+struct ProblemPage {
     words: &'static Words,
     message: Message,
-    /// A link to the description of the API.
-    documentation: Option<&'a str>,
 }
 
-impl ProblemPage<'_> {
+impl ProblemPage {
     fn title(&self) -> &str {
         self.message.title
     }
@@ -32,14 +30,9 @@ pub(crate) enum ProblemKind {
 }
 
 /// The page for a request that failed with this status. `accepted` are the languages of the browser.
-pub(crate) fn problem_page(
-    kind: ProblemKind,
-    status: u16,
-    documentation: Option<&str>,
-    accepted: &[String],
-) -> Result<String> {
+pub(crate) fn problem_page(kind: ProblemKind, status: u16, accepted: &[String]) -> Result<String> {
     let words = words::for_reader(None, accepted);
-    render(&ProblemPage { words, message: message(kind, status, words), documentation })
+    render(&ProblemPage { words, message: message(kind, status, words) })
 }
 
 fn message(kind: ProblemKind, status: u16, words: &Words) -> Message {

@@ -1,7 +1,7 @@
 //! Dutch.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static DUTCH: Words = Words {
@@ -118,6 +118,12 @@ pub(super) static DUTCH: Words = Words {
         nothing_to_pay: "U hoeft niets te betalen.",
         was_refunded: |amount| format!("{amount} is terugbetaald."),
         will_be_refunded: |amount| format!("{amount} wordt terugbetaald."),
+    },
+    home: Home {
+        title: "Ticketserver",
+        text: "Met deze server verkopen en controleren organisatoren hun tickets. Als u een ticket hebt gekocht, open dan de link die u hebt gekregen.",
+        documentation: "API-documentatie",
+        check_in: "Toegangscontrole",
     },
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },

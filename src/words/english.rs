@@ -1,7 +1,7 @@
 //! English, with British dates, and with those of the United States.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static ENGLISH: Words = WORDS;
@@ -102,6 +102,12 @@ const WORDS: Words = Words {
         nothing_to_pay: "There is nothing to pay.",
         was_refunded: |amount| format!("{amount} was refunded."),
         will_be_refunded: |amount| format!("{amount} will be refunded."),
+    },
+    home: Home {
+        title: "Ticketing server",
+        text: "Organizers sell tickets and check them in with this server. If you have bought a ticket, please open the link that you were given.",
+        documentation: "API documentation",
+        check_in: "Check-in",
     },
     problems: Problems {
         no_such_page: Message { title: "We cannot find this page", text: "Please check the address." },

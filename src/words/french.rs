@@ -1,7 +1,7 @@
 //! French.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static FRENCH: Words = Words {
@@ -134,6 +134,12 @@ pub(super) static FRENCH: Words = Words {
         nothing_to_pay: "Il n’y a rien à payer.",
         was_refunded: |amount| format!("{amount} ont été remboursés."),
         will_be_refunded: |amount| format!("{amount} seront remboursés."),
+    },
+    home: Home {
+        title: "Serveur de billetterie",
+        text: "Avec ce serveur, des organisateurs vendent et contrôlent leurs billets. Si vous avez acheté un billet, veuillez ouvrir le lien que vous avez reçu.",
+        documentation: "Documentation de l’API",
+        check_in: "Contrôle des billets",
     },
     problems: Problems {
         no_such_page: Message { title: "Nous ne trouvons pas cette page", text: "Veuillez vérifier l’adresse." },

@@ -1,7 +1,7 @@
 //! German.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static GERMAN: Words = Words {
@@ -130,6 +130,12 @@ pub(super) static GERMAN: Words = Words {
         nothing_to_pay: "Es ist nichts zu bezahlen.",
         was_refunded: |amount| format!("{amount} wurden erstattet."),
         will_be_refunded: |amount| format!("{amount} werden erstattet."),
+    },
+    home: Home {
+        title: "Ticketserver",
+        text: "Mit diesem Server verkaufen und prüfen Veranstalter ihre Tickets. Wenn Sie ein Ticket gekauft haben, öffnen Sie bitte den Link, den Sie bekommen haben.",
+        documentation: "API-Dokumentation",
+        check_in: "Einlass",
     },
     problems: Problems {
         no_such_page: Message { title: "Wir finden diese Seite nicht", text: "Bitte prüfen Sie die Adresse." },

@@ -1,7 +1,7 @@
 //! Italian.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static ITALIAN: Words = Words {
@@ -130,6 +130,12 @@ pub(super) static ITALIAN: Words = Words {
         nothing_to_pay: "Non c’è nulla da pagare.",
         was_refunded: |amount| format!("{amount} sono stati rimborsati."),
         will_be_refunded: |amount| format!("{amount} verranno rimborsati."),
+    },
+    home: Home {
+        title: "Server di biglietteria",
+        text: "Con questo server gli organizzatori vendono e controllano i biglietti. Se hai comprato un biglietto, apri il link che hai ricevuto.",
+        documentation: "Documentazione dell’API",
+        check_in: "Controllo accessi",
     },
     problems: Problems {
         no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },

@@ -1,7 +1,7 @@
 //! Spanish.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, Home, Message, Money, Payment, Problems, Receipt, Ticket, TicketPages, Words,
 };
 
 pub(super) static SPANISH: Words = Words {
@@ -118,6 +118,12 @@ pub(super) static SPANISH: Words = Words {
         nothing_to_pay: "No hay nada que pagar.",
         was_refunded: |amount| format!("Se han reembolsado {amount}."),
         will_be_refunded: |amount| format!("Se reembolsarán {amount}."),
+    },
+    home: Home {
+        title: "Servidor de entradas",
+        text: "Con este servidor se venden y se controlan entradas de eventos. Si has comprado una entrada, abre el enlace que recibiste.",
+        documentation: "Documentación de la API",
+        check_in: "Control de acceso",
     },
     problems: Problems {
         no_such_page: Message { title: "No encontramos esta página", text: "Comprueba la dirección." },

@@ -12,6 +12,7 @@ pub(crate) struct Words {
     pub(crate) checkout: Checkout,
     pub(crate) receipt: Receipt,
     pub(crate) payment: Payment,
+    pub(crate) home: Home,
     pub(crate) problems: Problems,
 }
 
@@ -165,6 +166,18 @@ pub(crate) struct Payment {
     pub(crate) was_refunded: fn(&str) -> String,
     /// An amount will go back.
     pub(crate) will_be_refunded: fn(&str) -> String,
+}
+
+/// The page of the server itself.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) title: &'static str,
+    /// What the server is for, and where a buyer finds the tickets.
+    pub(crate) text: &'static str,
+    /// The link to the description of the API.
+    pub(crate) documentation: &'static str,
+    /// The link to the page for check-in, which has this title.
+    pub(crate) check_in: &'static str,
 }
 
 /// Requests that fail, for people.

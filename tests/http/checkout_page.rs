@@ -262,17 +262,40 @@ fn an_order_whose_event_was_cancelled_says_so_on_its_checkout_page() {
 fn browsers_get_a_page_for_unknown_paths_and_programs_a_problem() {
     let server = Server::start();
     let mut client = server.client_with("");
-    for (path, documentation) in [("/", true), ("/nothing", false), ("/checkout/a/b", false)] {
-        let page = client.send("GET", path, &["Accept: text/html,*/*;q=0.8", "Accept-Language: nl"], b"").expect(404);
+    for (method, path) in [("GET", "/nothing"), ("GET", "/checkout/a/b"), ("POST", "/")] {
+        let page = client.send(method, path, &["Accept: text/html,*/*;q=0.8", "Accept-Language: nl"], b"").expect(404);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'; "));
         assert!(page.text().contains("<h1>We kunnen deze pagina niet vinden</h1>"), "{}", page.text());
-        assert_eq!(page.text().contains("<a href=\"docs\">"), documentation, "{path}");
         assert_eq!(client.get(path).expect(404).problem()["status"], 404);
     }
     // Below /v1, everybody is a program.
     let unknown = client.send("GET", "/v1/nothing", &["Accept: text/html"], b"").expect(401);
     assert_eq!(unknown.header("content-type"), Some("application/problem+json"));
+}
+
+#[test]
+fn the_root_tells_a_browser_in_its_language_what_the_server_is() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    for (language, title, link) in [
+        ("en", "Ticketing server", "API documentation"),
+        ("de-AT", "Ticketserver", "API-Dokumentation"),
+        ("fr", "Serveur de billetterie", "Documentation de l’API"),
+        ("es", "Servidor de entradas", "Documentación de la API"),
+        ("it", "Server di biglietteria", "Documentazione dell’API"),
+        ("nl", "Ticketserver", "API-documentatie"),
+    ] {
+        let headers = [&*format!("Accept-Language: {language}"), "Accept: text/html,*/*;q=0.8"];
+        let page = client.send("GET", "/", &headers, b"").expect(200);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'; "));
+        assert!(page.text().contains(&format!("<h1>{title}</h1>")), "{}", page.text());
+        let links = page.text().matches("<a href=\"").count();
+        assert_eq!(links, 2, "{}", page.text());
+        assert!(page.text().contains(&format!("<a href=\"/docs\">{link}</a>")), "{}", page.text());
+        assert!(page.text().contains("<a href=\"/door/\">"), "{}", page.text());
+    }
 }
 
 #[test]

@@ -61,6 +61,9 @@ fn the_page_for_check_in_loads_only_its_own_files_of_one_version() {
         client.send("GET", &format!("/door/{path}"), &[&tag], b"").expect(304);
     }
     assert!(names > 15, "{names}");
+    // As people type it.
+    let redirect = client.get("/door").expect(308);
+    assert_eq!(redirect.header("location"), Some("door/"));
     for path in ["/door/other", "/door/0000000000000000/app.js", "/door/x/../app.js"] {
         client.get(path).expect(404);
     }

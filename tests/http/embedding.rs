@@ -164,6 +164,18 @@ fn the_document_and_its_page_work_under_a_prefix() {
 }
 
 #[test]
+fn the_page_of_the_server_has_links_that_work_under_a_prefix() {
+    let server = nested("https://shop.example/api/tickets");
+    let mut client = server.client_with("");
+    let page = client.send("GET", PREFIX, &["Accept: text/html"], b"").expect(200);
+    for link in ["/api/tickets/docs", "/api/tickets/door/"] {
+        assert!(page.text().contains(&format!("<a href=\"{link}\">")), "{}", page.text());
+        client.get(link).expect(200);
+    }
+    assert_eq!(client.get("/").expect(200).text(), "My shop");
+}
+
+#[test]
 fn the_server_in_the_document_is_the_public_url_of_the_routes() {
     let servers = |server: &Server, path: &str| server.client().get(path).expect(200).json()["servers"].clone();
     let with_url = |url: &str| Server::with(|builder| builder.public_url(url), |_| {});

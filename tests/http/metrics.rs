@@ -194,6 +194,9 @@ fn clients_that_ask_for_plain_text_get_the_text_format_of_prometheus() {
         "application/*;q=0.4,text/plain;q=0.5",
         "text/plain;q=1.000,*/*;q=0.999",
         "text/plain;q=0.001",
+        // Browsers, which save other formats as a file: Chromium and Firefox.
+        "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     ] {
         assert!(is_plain(accept), "{accept}");
     }

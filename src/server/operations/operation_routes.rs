@@ -9,11 +9,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderValue, Method};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any};
 
 use super::operation::{BASE, Operation};
-use crate::pages::ProblemKind;
+use crate::pages::{self, ProblemKind};
+use crate::server::http::base_path::base_path;
 use crate::server::http::problem::Problem;
 use crate::server::http::request;
 use crate::server::public::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
@@ -89,14 +90,21 @@ async fn unknown_path(State(state): State<AppState>, request: Request) -> Respon
     response
 }
 
-/// The fallback for unknown paths that are not below [`BASE`]. It needs no API key. Browsers get an HTML page, which at
-/// `/` has a link to the documentation, if the server has one.
-pub(in crate::server) async fn no_such_route(request: Request) -> Response {
+/// The fallback for unknown paths that are not below [`BASE`]. It needs no API key. Browsers get an HTML page: at `/`, that
+/// of the server. It is no route, so that an application can have its own `/` and merge the others.
+pub(in crate::server) async fn no_such_route(State(state): State<AppState>, request: Request) -> Response {
     let problem = Problem::no_such_route();
     if !accepts_html(request.headers()) {
         return problem.into_response();
     }
-    let documentation = (cfg!(feature = "docs-page") && request.uri().path() == "/").then_some("docs");
     let accepted = accepted_languages(request.headers());
-    with_page_headers(problem_response(&problem, ProblemKind::Other, documentation, &accepted), "form-action 'none'; ")
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let response = if is_read && request.uri().path() == "/" {
+        let base = base_path(request.uri(), request.extensions(), &state.public_path);
+        let page = pages::home_page(base, &accepted);
+        page.map_or_else(|error| Problem::from(error).into_response(), |page| Html(page).into_response())
+    } else {
+        problem_response(&problem, ProblemKind::Other, &accepted)
+    };
+    with_page_headers(response, "form-action 'none'; ")
 }

@@ -92,6 +92,6 @@ fn outcome(form: &[u8]) -> Option<CheckoutOutcome> {
 /// The response to a browser. A problem is shown as a page too. `form-action` is missing in its policy on purpose:
 /// browsers also apply it to the redirect after the form, whose target is chosen by the organizer.
 pub(in crate::server) fn respond(result: Result<Response, Problem>, accepted: &[String]) -> Response {
-    let refusal = |problem| problem_response(&problem, ProblemKind::Checkout, None, accepted);
+    let refusal = |problem| problem_response(&problem, ProblemKind::Checkout, accepted);
     with_page_headers(result.unwrap_or_else(refusal), "")
 }

@@ -1,11 +1,11 @@
-//! `/door/`: the page for check-in at the entrance and its files.
+//! `/door/`: the page for check-in at the entrance and its files. `/door` leads there: browsers keep what follows `#`.
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, Uri};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -21,7 +21,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 
 pub(in crate::server) fn routes() -> Router<AppState> {
-    Router::new().route("/door/", get(file)).route("/door/sw.js", get(file)).route("/door/{version}/{*file}", get(file))
+    // Relative, so that it is right under any prefix.
+    let with_slash = async || (StatusCode::PERMANENT_REDIRECT, [(LOCATION, "door/")]);
+    Router::new()
+        .route("/door", get(with_slash))
+        .route("/door/", get(file))
+        .route("/door/sw.js", get(file))
+        .route("/door/{version}/{*file}", get(file))
 }
 
 async fn file(State(state): State<AppState>, uri: Uri, headers: HeaderMap) -> Response {

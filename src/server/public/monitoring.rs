@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use super::metrics::OPEN_METRICS;
+use super::page_responses::accepts_html;
 use super::prometheus_text::{self, PROMETHEUS_TEXT};
 use crate::server::http::problem::Problem;
 use crate::server::state::AppState;
@@ -39,7 +40,9 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
 
 async fn scrape(State(state): State<AppState>, request: Request) -> Result<Response, Problem> {
     let open_metrics = state.metrics.scrape().await?;
-    let mut response = if prometheus_text::is_preferred(request.headers()) {
+    // Browsers show the text format of Prometheus, and save OpenMetrics.
+    let headers = request.headers();
+    let mut response = if accepts_html(headers) || prometheus_text::is_preferred(headers) {
         ([(CONTENT_TYPE, PROMETHEUS_TEXT)], prometheus_text::from_open_metrics(&open_metrics)).into_response()
     } else {
         ([(CONTENT_TYPE, OPEN_METRICS)], open_metrics).into_response()

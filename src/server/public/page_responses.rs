@@ -58,14 +58,9 @@ pub(in crate::server) fn without_appended(uri: &Uri) -> Option<Response> {
 
 /// A page that says what is wrong, or the problem as JSON if there is no page. Neither has the path of the request,
 /// which may contain a token.
-pub(in crate::server) fn problem_response(
-    problem: &Problem,
-    kind: ProblemKind,
-    documentation: Option<&str>,
-    accepted: &[String],
-) -> Response {
+pub(in crate::server) fn problem_response(problem: &Problem, kind: ProblemKind, accepted: &[String]) -> Response {
     let status = problem.status();
-    match pages::problem_page(kind, status.as_u16(), documentation, accepted) {
+    match pages::problem_page(kind, status.as_u16(), accepted) {
         Ok(page) => (status, problem.header().map(|header| [header]), Html(page)).into_response(),
         Err(_) => problem.render_without_request(),
     }
