@@ -68,7 +68,7 @@
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
-//! | Send the mail with the tickets | [`Builder::on_notification`] |
+//! | Send the mail with the tickets | [`Builder::on_notification`], and the example `mail` |
 //! | Let a night be one day at the entrance | [`update_event_settings`](TicketingService::update_event_settings) with `EventSettings::default().day_starts_at("06:00")` |
 //! | Test with a database that deletes itself | [`TicketingService::temporary`] |
 //! | Test webhooks and e-mails without waiting | [`deliver_due_webhooks`](TicketingService::deliver_due_webhooks), [`deliver_due_notifications`](TicketingService::deliver_due_notifications) |
@@ -140,7 +140,7 @@
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server` and `ring`. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `exports` and `ring`. |
 //! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
