@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
-use crate::documents::organizer;
 use crate::model::tickets::linked::LinkedTicket;
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::timestamp::Timestamp;
@@ -42,7 +41,7 @@ pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
     }
     let page = ticket.download_ticket_url.as_deref().and_then(|document| document.strip_suffix("/ticket.pdf"));
     // Some calendars show the URL, and others only the description.
-    let description = [organizer(&linked.organizer).as_deref().map(escaped), page.map(escaped)];
+    let description = [printed_text::organizer(&linked.organizer).as_deref().map(escaped), page.map(escaped)];
     let description: Vec<_> = description.into_iter().flatten().collect();
     if !description.is_empty() {
         lines.push(format!("DESCRIPTION:{}", description.join("\\n")));
