@@ -6,8 +6,7 @@ use crate::enums::text_enum::text_enum;
 use crate::form::declare::setters::with_setters;
 use crate::model::sale::event::EventStatus;
 use crate::model::sale::new_order::CheckoutRedirectUrls;
-use crate::model::sale::order::{Order, OrderStatus};
-use crate::model::sale::receipt::{OrderOnPage, Receipt};
+use crate::model::sale::order::Order;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
 use crate::model::values::responses::responses;
@@ -168,7 +167,7 @@ text_enum! {
     }
 }
 
-/// What the sandbox's checkout page, and the page after a payment, show of an order.
+/// What a checkout page shows of an order.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -198,27 +197,6 @@ pub struct HostedCheckout {
     pub timezone: String,
     /// The pages to send the customer to afterwards, if the order names them.
     pub redirect_urls: Option<CheckoutRedirectUrls>,
-}
-
-impl From<OrderOnPage> for HostedCheckout {
-    fn from(shown: OrderOnPage) -> Self {
-        let language = shown.receipt.language();
-        let OrderOnPage { order, event, receipt: Receipt { details, .. }, .. } = shown;
-        Self {
-            hold_until: details.hold_until.filter(|_| order.status == OrderStatus::Pending),
-            order,
-            currency: event.currency,
-            language,
-            documents_url: details.documents_url,
-            event_title: event.title,
-            event_status: event.status,
-            event_location: event.location,
-            event_start: event.start_date,
-            event_end: event.end_date,
-            timezone: event.timezone,
-            redirect_urls: details.checkout_redirect_urls,
-        }
-    }
 }
 
 /// The result of the customer's choice on the sandbox's checkout page.

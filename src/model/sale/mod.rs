@@ -6,6 +6,7 @@ pub(crate) mod discount_value;
 pub(crate) mod event;
 pub(crate) mod new_order;
 pub(crate) mod order;
+#[cfg(feature = "server")]
 pub(crate) mod receipt;
 #[cfg(feature = "exports")]
 pub(crate) mod settlement;

@@ -4,21 +4,20 @@
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, ResourceKind, Result};
+use crate::form::accepted::preferred_language;
 use crate::model::payments::checkout::{
-    CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, SettledCheckout,
+    CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::PaymentPurpose;
 use crate::model::sale::order::{Order, OrderStatus, PaymentStatus};
-use crate::model::sale::receipt::OrderOnPage;
 use crate::model::values::id::{EventId, OrderId};
 use crate::rules::order::status_at_hold;
-use crate::sales::orders::receipts;
 use crate::store::Transaction;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::{checkout_parameters, checkouts, payments};
-use crate::store::sale::{order_details, order_status, orders};
+use crate::store::sale::{events, order_details, order_status, orders};
 
 /// Returns the order of a checkout page, by the gateway's reference of the checkout. A checkout that was replaced by a
 /// new one is gone.
@@ -32,10 +31,26 @@ pub(crate) fn find(tx: &Transaction<'_>, reference: &str) -> Result<CheckoutOrde
     })
 }
 
-/// Returns what the page of a checkout says of its order.
-pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<OrderOnPage> {
+pub(crate) fn page(tx: &Transaction<'_>, reference: &str) -> Result<HostedCheckout> {
     let CheckoutOrder { organization, id } = find(tx, reference)?;
-    receipts::on_page(tx, organization, id)
+    let order = orders::get(tx, organization, id)?;
+    let event = events::get(tx, organization, order.event_id)?;
+    let details = order_details::get(tx, organization, id)?;
+    let hold_until = details.hold_until.filter(|_| order.status == OrderStatus::Pending);
+    Ok(HostedCheckout {
+        order,
+        currency: event.currency,
+        hold_until,
+        language: preferred_language(details.language.or(details.locale)),
+        documents_url: details.documents_url,
+        event_title: event.title,
+        event_status: event.status,
+        event_location: event.location,
+        event_start: event.start_date,
+        event_end: event.end_date,
+        timezone: event.timezone,
+        redirect_urls: details.checkout_redirect_urls,
+    })
 }
 
 /// Returns the result of the outcome that the customer chose. A payment that came too late for its order is a failure:

@@ -6,4 +6,5 @@ pub(crate) mod holds;
 pub(super) mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
+#[cfg(feature = "server")]
 pub(crate) mod receipts;

@@ -6,6 +6,7 @@ use crate::model::payments::checkout::SettledCheckout;
 use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, GatewayPayment, HostedCheckout,
 };
+#[cfg(feature = "server")]
 use crate::model::sale::receipt::OrderOnPage;
 use crate::payment::{GatewayEvent, GatewayNotice, sandbox_reference};
 use crate::sales::checkouts::hosted_checkout;
@@ -13,6 +14,8 @@ use crate::sales::orders::order_lifecycle;
 #[cfg(feature = "server")]
 use crate::sales::orders::receipts;
 use crate::service::TicketingService;
+#[cfg(feature = "server")]
+use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::sale::orders;
 
 /// # The checkout page of the sandbox
@@ -36,13 +39,18 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get_hosted_checkout(&self, token: &str) -> Result<HostedCheckout> {
-        self.page_of_checkout(token).map(HostedCheckout::from)
+        let reference = self.checkout_reference(token)?;
+        self.store()?.read(|tx| hosted_checkout::page(tx, &reference))
     }
 
     /// Returns what the sandbox's checkout page says for a token.
+    #[cfg(feature = "server")]
     pub(crate) fn page_of_checkout(&self, token: &str) -> Result<OrderOnPage> {
         let reference = self.checkout_reference(token)?;
-        self.store()?.read(|tx| hosted_checkout::page(tx, &reference))
+        self.store()?.read(|tx| {
+            let CheckoutOrder { organization, id } = hosted_checkout::find(tx, &reference)?;
+            receipts::on_page(tx, organization, id)
+        })
     }
 
     /// Returns what a page says of the order of a checkout that was settled.
