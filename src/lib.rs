@@ -222,7 +222,7 @@ pub mod event {
 /// Ticket types: the kinds of tickets of an event, with their prices and seats.
 pub mod ticket_type {
     pub use crate::model::sale::ticket_type::{
-        CreateTicketType, ListTicketTypes, TicketType, TicketTypeStatus, UpdateTicketType,
+        CreateTicketType, ListTicketTypes, SaleState, TicketType, TicketTypeStatus, UpdateTicketType,
     };
 }
 

@@ -12,7 +12,7 @@ columns! {
         "entryId" Text "The entry." => id::<LedgerEntry>(row, "id")?;
         "occurred" + "At" Instant "When the money moved, as far as is known." => instant(row, "happened_at")?;
         "kind" Text "`PAYMENT`, `REFUND`, `REFUND_FAILED`, `DISPUTE` or `DISPUTE_RETURNED`." => text(row, "kind")?;
-        "method" Text "`GATEWAY`, or recorded manually as `CASH`, `TRANSFER` or `OTHER`." => text(row, "method")?;
+        "method" Text "`GATEWAY`, or recorded manually as `CASH`, `CARD`, `TRANSFER` or `OTHER`." => text(row, "method")?;
         "gateway" Text "The name of the payment gateway." => text(row, "gateway")?;
         "account" Text "The provider's id of the account, if it is not the gateway's own." => text(row, "account")?;
         "mode" Text "`LIVE` for real money, `TEST` for that of tests." => text(row, "mode")?;
@@ -28,6 +28,7 @@ columns! {
         "orderReference" Text "The organization's own name for the order." => text(row, "order_reference")?;
         "backfilled" Flag "Whether an earlier version recorded what this was derived from." => flag(row, "backfilled")?;
         "recorded" + "At" Instant "When it was recorded. Dates select by it." => instant(row, "recorded_at")?;
+        "recordedByName" Text "The name of the caller that recorded it, such as a till." => text(row, "recorded_by_name")?;
     }
 }
 
@@ -56,7 +57,7 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
                 COALESCE(m.manual_method, 'GATEWAY') AS method, m.gateway, m.account, m.mode, m.amount, m.currency,
                 m.order_id, m.id AS payment_id, CAST(NULL AS BIGINT) AS refund_id, CAST(NULL AS BIGINT) AS dispute_id,
                 m.reference, m.event_id, e.title AS event_title, o.reference AS order_reference, m.backfilled,
-                m.created_at AS recorded_at
+                m.created_at AS recorded_at, m.recorded_by_name
             FROM payments m CROSS JOIN events e CROSS JOIN orders o
             WHERE e.id = m.event_id AND o.id = m.order_id AND {range}"
         ));
@@ -66,7 +67,8 @@ pub(super) fn statements(tx: &Transaction<'_>, selection: &Selection) -> Result<
     parts.push(format!(
         "SELECT m.id AS id, m.happened_at, e.timezone, m.kind, COALESCE(m.manual_method, 'GATEWAY') AS method, m.gateway,
             m.account, m.mode, m.amount, m.currency, m.order_id, m.payment_id, m.refund_id, m.dispute_id, m.reference,
-            m.event_id, e.title AS event_title, o.reference AS order_reference, m.backfilled, m.recorded_at
+            m.event_id, e.title AS event_title, o.reference AS order_reference, m.backfilled, m.recorded_at,
+            m.recorded_by_name
         FROM ledger_entries m CROSS JOIN events e CROSS JOIN orders o
         WHERE e.id = m.event_id AND o.id = m.order_id AND {range}"
     ));

@@ -102,6 +102,8 @@ const PAYMENTS: &str = "SELECT
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method IS NULL THEN p.amount ELSE 0 END), 0) AS BIGINT) AS gateway,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'CASH' THEN 1 ELSE 0 END), 0) AS BIGINT) AS cash_number,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'CASH' THEN p.amount ELSE 0 END), 0) AS BIGINT) AS cash,
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'CARD' THEN 1 ELSE 0 END), 0) AS BIGINT) AS card_number,
+        CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'CARD' THEN p.amount ELSE 0 END), 0) AS BIGINT) AS card,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'TRANSFER' THEN 1 ELSE 0 END), 0) AS BIGINT) AS transfer_number,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'TRANSFER' THEN p.amount ELSE 0 END), 0) AS BIGINT) AS transfer,
         CAST(COALESCE(SUM(CASE WHEN p.purpose = 'ORDER' AND p.manual_method = 'OTHER' THEN 1 ELSE 0 END), 0) AS BIGINT) AS other_number,
@@ -204,6 +206,7 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
         let methods = [
             ("GATEWAY", "gateway_number", "gateway"),
             ("CASH", "cash_number", "cash"),
+            ("CARD", "card_number", "card"),
             ("TRANSFER", "transfer_number", "transfer"),
             ("OTHER", "other_number", "other"),
         ];

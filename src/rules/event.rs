@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::money::amount_limits;
+use super::ticket_type::NotOnSale;
 use super::{Checked, calendar, text};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::sale::event::{EventFields, EventStatus};
@@ -47,6 +48,14 @@ pub(crate) fn status_at(stored: EventStatus, over_at: Timestamp, now: Timestamp)
     match stored {
         EventStatus::Published | EventStatus::SoldOut if now >= over_at => EventStatus::Expired,
         other => other,
+    }
+}
+
+/// Checks that an event is on sale at the time `now`.
+pub(crate) fn check_on_sale(stored: EventStatus, over_at: Timestamp, now: Timestamp) -> Result<(), NotOnSale> {
+    match status_at(stored, over_at, now) {
+        EventStatus::Published => Ok(()),
+        other => Err(NotOnSale::Event(other)),
     }
 }
 

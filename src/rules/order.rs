@@ -1,9 +1,9 @@
 //! The conditions for orders, and the transitions of their status.
 
-use super::event::status_at;
+use super::event::check_on_sale;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::sale::event::{DeliveryMethod, EventStatus};
-use crate::model::sale::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS, PaymentChoice};
+use crate::model::sale::new_order::{CreateOrder, MAX_ITEM_QUANTITY, MAX_TICKETS};
 use crate::model::sale::order::{OrderStatus, PaymentMethod};
 use crate::model::values::timestamp::Timestamp;
 
@@ -16,9 +16,11 @@ pub(crate) fn check_tickets(request: &CreateOrder, errors: &mut FieldErrors) {
     }
 }
 
-/// Checks that an order which is paid already has nothing to do with a checkout.
+/// Checks that an order which is paid already has nothing to do with a checkout, and that only such an order has a
+/// payment.
 pub(crate) fn check_payment(request: &CreateOrder, errors: &mut FieldErrors) {
-    let is_paid = request.payment == Some(PaymentChoice::Paid);
+    let is_paid = request.payment_taken().is_some();
+    errors.check(is_paid || request.paid.is_none(), "paid", "must be absent unless the payment is PAID");
     errors.check(
         !is_paid || request.checkout_redirect_urls.is_none(),
         "checkoutRedirectUrls",
@@ -42,10 +44,7 @@ pub(crate) struct Sale {
 
 impl Sale {
     pub(crate) fn check_on_sale(&self, now: Timestamp) -> Result<()> {
-        match status_at(self.status, self.over_at, now) {
-            EventStatus::Published => Ok(()),
-            other => Err(Error::conflict(Reason::EventNotOnSale, format!("the event is {other}, not PUBLISHED"))),
-        }
+        check_on_sale(self.status, self.over_at, now).map_err(|refused| refused.into_error(""))
     }
 
     /// Checks that the event accepts the company of the customer and ships to the address.

@@ -36,7 +36,7 @@ pub fn assert_settled(service: &TicketingService, caller: &Caller, event: EventI
     };
     assert_eq!(-of(Refunds, "GATEWAY"), summary.refunded_total.minor_units(), "{what}: refunds by the gateway");
     assert_eq!(-of(Refunds, "HAND"), summary.manually_refunded_total.minor_units(), "{what}: refunds by hand");
-    let by_hand = ["CASH", "TRANSFER", "OTHER"].map(|method| of(Payments, method)).iter().sum::<i64>();
+    let by_hand = ["CASH", "CARD", "TRANSFER", "OTHER"].map(|method| of(Payments, method)).iter().sum::<i64>();
     assert_eq!(by_hand, summary.manual_payment_total.minor_units(), "{what}: payments by hand");
     let moved = sum(Payments) + sum(OtherPayments) + sum(Refunds) + sum(DisputesTaken);
     assert_eq!(moved, sum(Balance), "{what}: the lines");

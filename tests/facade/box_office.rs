@@ -2,10 +2,11 @@
 
 use ticketing::error::{Error, Reason};
 use ticketing::event::EventSummary;
+use ticketing::exports::SettlementSection;
 use ticketing::id::{EventId, OrderId};
 use ticketing::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod};
 use ticketing::organization::Scope;
-use ticketing::payment::ManualMethod;
+use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod, MarkPaid, MarkRefunded, RefundMethod};
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
 
@@ -132,4 +133,86 @@ fn a_cash_sale_obeys_the_rules_of_orders_and_has_no_checkout() {
     assert_eq!((of_free.status, of_free.tickets().count()), (OrderStatus::Completed, 2));
     assert_eq!(details(&fixture, of_free.id).payment_method, Some(PaymentMethod::Free));
     assert_eq!(summary(&fixture, event.id).manual_refund_total, eur(0));
+}
+
+#[test]
+fn a_sale_tells_how_its_money_was_taken_and_by_whom() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let till = fixture.caller.named("  till-1 ").expect("a name");
+    assert_eq!((till.name(), fixture.caller.name()), (Some("till-1"), None));
+    let order = || new_order(ticket_type.event_id, ticket_type.id, 2);
+    let note = MarkPaid::default().note("terminal 2");
+    // The request, the method, and the note.
+    let sales = [
+        (order().payment(PaymentChoice::Paid), ManualMethod::Cash, None),
+        (order().paid(ManualMethod::Card), ManualMethod::Card, None),
+        (order().paid(MarkPaid::new(ManualMethod::Card).note("terminal 2")), ManualMethod::Card, Some("terminal 2")),
+        (order().payment(PaymentChoice::Paid).paid(note), ManualMethod::Cash, Some("terminal 2")),
+    ];
+    for (request, method, note) in sales {
+        let sold = fixture.service.create_order(&till, request).expect("sold").order;
+        assert_eq!((sold.status, sold.payment_method), (OrderStatus::Completed, Some(PaymentMethod::Manual)));
+        let of_order = ListPayments::default().order(sold.id);
+        let payment = fixture.service.list_payments(&fixture.caller, of_order).expect("payments").data.remove(0);
+        let of_order = ListLedgerEntries::default().order(sold.id);
+        let entry = fixture.service.list_ledger_entries(&fixture.caller, of_order).expect("entries").data.remove(0);
+        let recorded = |how, note: Option<String>, name: Option<String>| (how, note, name);
+        let expected = recorded(Some(method), note.map(str::to_owned), Some("till-1".to_owned()));
+        assert_eq!(recorded(payment.manual_method, payment.note, payment.recorded_by_name), expected);
+        assert_eq!(recorded(entry.manual_method, entry.note, entry.recorded_by_name), expected);
+    }
+    let settlement = fixture.service.get_settlement(&fixture.caller, ticket_type.event_id).expect("a settlement");
+    let payments = settlement.lines.iter().filter(|line| line.section == SettlementSection::Payments);
+    let payments: Vec<_> = payments.map(|line| (line.label.as_str(), line.count, line.amount)).collect();
+    assert_eq!(payments, [("CASH", Some(2), Some(eur(5000))), ("CARD", Some(2), Some(eur(5000)))]);
+}
+
+#[test]
+fn money_that_is_given_back_to_a_card_tells_the_till() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let request = new_order(ticket_type.event_id, ticket_type.id, 2).paid(ManualMethod::Card);
+    let sold = fixture.service.create_order(&fixture.caller, request).expect("sold").order;
+    fixture.service.cancel_order(&fixture.caller, sold.id).expect("cancelled");
+    let till = fixture.caller.named("till-2").expect("a name");
+    fixture.service.mark_order_refunded(&till, sold.id, MarkRefunded::all(RefundMethod::Card)).expect("recorded");
+    let ledger = fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("entries");
+    let entries = ledger.data.into_iter().map(|entry| (entry.amount, entry.manual_method, entry.recorded_by_name));
+    let expected = [
+        (eur(-2500), Some(ManualMethod::Card), Some("till-2".to_owned())),
+        (eur(2500), Some(ManualMethod::Card), None),
+    ];
+    assert_eq!(entries.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_payment_that_was_taken_belongs_to_an_order_that_is_paid() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let order = || new_order(ticket_type.event_id, ticket_type.id, 2).paid(ManualMethod::Card);
+    for choice in [PaymentChoice::Gateway, PaymentChoice::Manual] {
+        let refused = fixture.service.create_order(&fixture.caller, order().payment(choice)).expect_err("refused");
+        assert_eq!(refused.to_string(), "paid must be absent unless the payment is PAID");
+    }
+    let long = order().paid(MarkPaid::new(ManualMethod::Card).note("n".repeat(256)));
+    let refused = fixture.service.create_order(&fixture.caller, long).expect_err("refused");
+    assert_eq!(refused.fields()[0].path, "paid.note");
+    let caller = fixture.caller.with_scopes([Scope::OrdersWrite]);
+    let refused = fixture.service.create_order(&caller, order());
+    assert_eq!(refused, Err(Error::Forbidden(Scope::PaymentsWrite)));
+    assert_eq!(fixture.sold(&ticket_type), 0);
+}
+
+#[test]
+fn the_name_of_a_caller_is_one_line_of_1_to_100_characters() {
+    let fixture = Fixture::new();
+    let longest = "é".repeat(100);
+    assert_eq!(fixture.caller.named(&longest).expect("a name").name(), Some(longest.as_str()));
+    for name in ["", "  ", "till\n1", &"é".repeat(101)] {
+        let refused = fixture.caller.named(name).expect_err("refused");
+        assert_eq!(refused.fields()[0].path, "name", "{name:?}");
+    }
+    let till = fixture.caller.named("till-1").expect("a name");
+    assert_eq!(till.with_scopes([Scope::OrdersRead]).name(), Some("till-1"));
 }

@@ -495,7 +495,7 @@ fn only_updates_raise_the_revision() {
     let seen = read(&fixture, &event);
     assert_eq!(seen, with!(event.clone(), page_views = 1));
     let sold = fixture.service.get_ticket_type(&fixture.caller, ticket_type.id).expect("the type");
-    assert_eq!(sold, with!(ticket_type.clone(), sold = 1));
+    assert_eq!(sold, with!(ticket_type.clone(), sold = 1, available = 9));
 
     let title = UpdateEvent::default().title("Winter Night");
     let updated = fixture.service.update_event(&fixture.caller, event.id, title).expect("a title");

@@ -60,6 +60,7 @@ mod request_forms;
 mod request_serde;
 mod response_forms;
 mod revisions;
+mod sale_states;
 mod scopes;
 mod shared_parts;
 mod snapshots;

@@ -27,7 +27,7 @@ fn has_fields(value: &Value, fields: &str) {
 const EVENT: &str = "id title description location locationMetadata currency timezone startDate startTime endDate endTime
     coverImage status organizerId slug tags isFeatured dayStartsAt pageViews isPublic trackingPixels deliveryMethod shippingCountries
     acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion reference metadata createdAt updatedAt revision";
-const TICKET_TYPE: &str = "id name description price quantity sold eventId status displayRemaining validFrom validUntil
+const TICKET_TYPE: &str = "id name description price quantity sold available saleState eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo
     reference metadata createdAt updatedAt revision";
 const DISCOUNT: &str =
@@ -122,13 +122,13 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(
         &payments["data"][0],
         "id orderId eventId purpose amount currency manualMethod gateway account mode reference checkoutReference note
-        returned taken promised owed recordedBy backfilled createdAt",
+        returned taken promised owed recordedBy recordedByName backfilled createdAt",
     );
     let entries = json_of(&service.list_ledger_entries(caller, ListLedgerEntries::default()).expect("a page"));
     has_fields(
         &entries["data"][0],
         "id kind amount currency orderId eventId paymentId refundId disputeId manualMethod gateway account mode reference
-        note happenedAt recordedAt recordedBy backfilled",
+        note happenedAt recordedAt recordedBy recordedByName backfilled",
     );
     let balance = json_of(&service.get_order_balance(caller, order.id).expect("a balance"));
     let sums = "received returned taken promised inFlight onHold owed";

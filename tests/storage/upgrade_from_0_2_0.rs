@@ -13,6 +13,7 @@ use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::event::{EventSettings, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::ListTicketTypes;
 use ticketing::{Caller, Error};
@@ -245,6 +246,26 @@ fn days_of_the_events_of_each_version_begin_at_midnight_until_that_is_set() {
         let settings = EventSettings::default().day_starts_at("06:00");
         let set = fixture.service.update_event_settings(&fixture.caller, events[0].id, settings).expect("settings");
         assert_eq!(set.day_starts_at.as_deref(), Some("06:00"));
+        assert!(fixture.service.check().expect("a check").is_clean());
+    }
+}
+
+#[test]
+fn an_order_of_each_version_can_be_paid_by_card_at_a_till_with_a_name() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let earlier = fixture.service.list_payments(&fixture.caller, ListPayments::default()).expect("payments").data;
+        assert!(!earlier.is_empty() && earlier.iter().all(|payment| payment.recorded_by_name.is_none()), "{earlier:?}");
+        let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
+        let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data.remove(0);
+        let till = fixture.caller.named("till-1").expect("a name");
+        fixture.service.mark_order_paid(&till, pending.id, ManualMethod::Card).expect("paid");
+        let of_order = ListLedgerEntries::default().order(pending.id);
+        let entry = fixture.service.list_ledger_entries(&fixture.caller, of_order).expect("entries").data.remove(0);
+        assert_eq!(
+            (entry.manual_method, entry.recorded_by_name.as_deref()),
+            (Some(ManualMethod::Card), Some("till-1"))
+        );
         assert!(fixture.service.check().expect("a check").is_clean());
     }
 }

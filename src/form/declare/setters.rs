@@ -9,7 +9,7 @@
 //! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
 //! | `PageRequest<C>` | `page(value)`, `limit(value)` and `after(cursor)` |
 //!
-//! For a `String` or `Scopes` it takes anything that converts into one, and for a `Vec` anything that iterates over the
+//! For a `String`, `Scopes` or `MarkPaid` it takes anything that converts into one, and for a `Vec` anything that iterates over the
 //! items. Other types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
 
 /// Declares a struct together with setters, if it has no form.
@@ -119,8 +119,8 @@ macro_rules! form_setter {
             self
         }
     };
-    ($docs:tt $name:ident $field:ident: Option<String>) => {
-        $crate::form::declare::setters::setter! { $docs $name $field is_option: String }
+    ($docs:tt $name:ident $field:ident: Option<$type:ident>) => {
+        $crate::form::declare::setters::setter! { $docs $name $field is_option: $type }
     };
     ($docs:tt $name:ident $field:ident: Option<$type:ty>) => {
         $crate::form::declare::setters::setter! { $docs $name $field is_option: $type }
@@ -161,6 +161,9 @@ macro_rules! writable_setter {
 macro_rules! setter {
     ($docs:tt $name:ident $field:ident $holder:ident: String) => {
         $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<String>) $name.into() }
+    };
+    ($docs:tt $name:ident $field:ident $holder:ident: MarkPaid) => {
+        $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<MarkPaid>) $name.into() }
     };
     ($docs:tt $name:ident $field:ident $holder:ident: Scopes) => {
         $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<Scopes>) $name.into() }

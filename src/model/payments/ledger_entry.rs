@@ -66,6 +66,8 @@ responses! {
         pub recorded_at: Timestamp,
         /// The API key that recorded it. Not set if the gateway reported it.
         pub recorded_by: Option<ApiKeyId>,
+        /// The [name](crate::Caller::named) of the caller that recorded it.
+        pub recorded_by_name: Option<String>,
         /// Whether an earlier version recorded what this was derived from.
         pub backfilled: bool,
     }

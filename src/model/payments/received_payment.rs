@@ -17,6 +17,8 @@ text_enum! {
     pub enum ManualMethod {
         /// In cash.
         Cash = "CASH",
+        /// By a card at a terminal that the service does not control.
+        Card = "CARD",
         /// By a bank transfer.
         Transfer = "TRANSFER",
         /// In another way, or in one that was not recorded.
@@ -77,6 +79,8 @@ responses! {
         pub owed: Amount,
         /// The API key that recorded it manually.
         pub recorded_by: Option<ApiKeyId>,
+        /// The [name](crate::Caller::named) of the caller that recorded it.
+        pub recorded_by_name: Option<String>,
         /// Whether an earlier version recorded the order, so that this was derived from it.
         pub backfilled: bool,
         /// When it was recorded.
@@ -94,13 +98,20 @@ impl MarkPaid {
 }
 
 form! {
-    /// A request to record that an order was paid manually.
+    /// A payment that was taken manually: of an order that is [marked as paid](crate::TicketingService::mark_order_paid),
+    /// or of a [new order](field@crate::order::CreateOrder::paid).
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct MarkPaid {
-        /// How the money was taken; OTHER by default.
+        /// How the money was taken. By default OTHER, and for a new order CASH.
         pub how: Option<ManualMethod> [nullable],
         /// A note for the ledger: 1 to 255 characters.
         pub note: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
+    }
+}
+
+impl From<ManualMethod> for MarkPaid {
+    fn from(how: ManualMethod) -> Self {
+        Self::new(how)
     }
 }
 

@@ -163,6 +163,8 @@ text_enum! {
     pub enum RefundMethod {
         /// In cash.
         Cash = "CASH",
+        /// To a card, at a terminal that the service does not control.
+        Card = "CARD",
         /// By bank transfer.
         Transfer = "TRANSFER",
         /// In another way.
@@ -178,6 +180,7 @@ impl RefundMethod {
     pub(crate) const fn manual(self) -> Option<ManualMethod> {
         match self {
             Self::Cash => Some(ManualMethod::Cash),
+            Self::Card => Some(ManualMethod::Card),
             Self::Transfer => Some(ManualMethod::Transfer),
             Self::Other => Some(ManualMethod::Other),
             Self::Gateway => None,

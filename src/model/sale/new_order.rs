@@ -7,6 +7,7 @@ use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeLink, Uri};
 use crate::form::limits::{LINE_LENGTH, URL_LENGTH};
+use crate::model::payments::received_payment::MarkPaid;
 use crate::model::values::amounts::Amounts;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
@@ -28,9 +29,8 @@ text_enum! {
         /// By hand, at a box office for example: the gateway is not asked for a checkout. The order is PENDING until it
         /// is marked as paid.
         Manual = "MANUAL",
-        /// Already paid in cash, at a box office for example: the order is COMPLETED at once, and its tickets are
-        /// issued. It needs the scope `payments:write` too. For money that was taken in another way, choose MANUAL and
-        /// mark the order as paid.
+        /// Already paid, at a box office for example: the order is COMPLETED at once, and its tickets are issued. It
+        /// was paid in cash, unless `paid` tells another way. Needs the scope `payments:write` too.
         Paid = "PAID",
     }
 }
@@ -68,6 +68,7 @@ impl CreateOrder {
             reference: None,
             metadata: None,
             payment: None,
+            paid: None,
         }
     }
 
@@ -76,6 +77,12 @@ impl CreateOrder {
     pub fn item(mut self, ticket_type_id: TicketTypeId, quantity: i64) -> Self {
         self.items.push(NewOrderItem::new(ticket_type_id, quantity));
         self
+    }
+
+    /// The payment that was already taken. `None` if the order is not PAID.
+    pub(crate) fn payment_taken(&self) -> Option<MarkPaid> {
+        let is_paid = self.payment == Some(PaymentChoice::Paid) || self.payment.is_none() && self.paid.is_some();
+        is_paid.then(|| self.paid.clone().unwrap_or_default())
     }
 }
 
@@ -105,8 +112,11 @@ form! {
         pub reference: Option<String> [nullable, MinLength(1), MaxLength(LINE_LENGTH)],
         /// What the organization attaches to the order: strings by name, at most 16,384 bytes.
         pub metadata: Option<Metadata> [nullable],
-        /// How the order is to be paid. By default through the payment gateway, if there is one.
+        /// How the order is to be paid. By default through the payment gateway, if there is one; with `paid`, PAID.
         pub payment: Option<PaymentChoice>,
+        /// How the money for an order that is PAID was taken, and a note for the ledger. Not allowed with another
+        /// `payment`.
+        pub paid: Option<MarkPaid> [nullable],
     }
 }
 

@@ -20,7 +20,8 @@ text_enum! {
         Cancelled = "CANCELLED",
         /// The discounts on a type, in the same orders.
         Discounts = "DISCOUNTS",
-        /// The payments that completed orders, by method: `GATEWAY`, or recorded manually as `CASH`, `TRANSFER` or `OTHER`.
+        /// The payments that completed orders, by method: `GATEWAY`, or recorded manually as `CASH`, `CARD`,
+        /// `TRANSFER` or `OTHER`.
         Payments = "PAYMENTS",
         /// Payments that completed no order: they came too late, twice, or with another amount.
         OtherPayments = "OTHER_PAYMENTS",

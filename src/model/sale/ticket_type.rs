@@ -34,6 +34,32 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Whether a ticket type can be ordered now, and if not, why: what
+    /// [`create_order`](crate::TicketingService::create_order) would say of one ticket.
+    pub enum SaleState {
+        /// It can be ordered.
+        OnSale = "ON_SALE",
+        /// Its sale has not begun.
+        NotYet = "NOT_YET",
+        /// Its sale has ended, or its event.
+        Ended = "ENDED",
+        /// No seat is left, or the organizer has set its [status](TicketTypeStatus::DisplayAsSoldOut) or that of the
+        /// event to sold out.
+        SoldOut = "SOLD_OUT",
+        /// It is not offered: its event is not published or was cancelled, or its status is neither on sale nor sold
+        /// out.
+        Closed = "CLOSED",
+    }
+}
+
+impl SaleState {
+    /// That of a ticket type that a version without states has stored as a result.
+    const fn unknown() -> Self {
+        Self::Closed
+    }
+}
+
 responses! {
     /// A ticket type.
     pub struct TicketType {
@@ -50,6 +76,10 @@ responses! {
         /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not
         /// count.
         pub sold: i64,
+        /// The number of seats that are neither sold nor reserved by pending orders.
+        pub available: i64 [default],
+        /// Whether it can be ordered now, and if not, why.
+        pub sale_state: SaleState [default = "SaleState::unknown"],
         /// The event.
         pub event_id: EventId,
         /// How the ticket type is offered.
@@ -86,7 +116,8 @@ responses! {
         pub metadata: Metadata [default],
         /// When the ticket type was created.
         pub created_at: Timestamp,
-        /// When the ticket type was last changed. Sales do not count as changes.
+        /// When the ticket type was last changed. Sales do not count as changes: they change `sold`, `available` and
+        /// `sale_state` only.
         pub updated_at: Timestamp,
         /// The number of the current version. Every change increases it; sales do not.
         pub revision: i64 [default = "crate::model::first_revision"],

@@ -1,10 +1,16 @@
 //! The caller of an operation, and the options that a caller can give with one call: an idempotency key, or the
 //! expected revision of a resource.
 
+use std::sync::Arc;
+
 use super::idempotency::{IdempotencyKey, ParseIdempotencyKeyError, Replayable};
 use super::suspended::SuspendedOrganizations;
 use crate::enums::scope::{Scope, Scopes};
 use crate::error::{Error, ResourceKind, Result};
+use crate::form::declare::fields::form;
+use crate::form::limits::ENTRY_LENGTH;
+use crate::form::limits::TextLimit::{MaxLength, MinLength};
+use crate::form::request::Request;
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 
 /// The authenticated principal: its organization, its scopes, and the API key used.
@@ -18,6 +24,7 @@ pub struct Caller {
     pub(crate) scopes: Scopes,
     pub(crate) key: Option<ApiKeyId>,
     pub(crate) event: Option<EventId>,
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) suspended: SuspendedOrganizations,
 }
 
@@ -28,7 +35,25 @@ pub(crate) struct Identity {
     pub(crate) key: Option<ApiKeyId>,
 }
 
+/// The caller that records a payment or a refund, as the ledger stores it.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    pub(crate) key: Option<ApiKeyId>,
+    pub(crate) name: Option<Arc<str>>,
+}
+
+form! {
+    /// The name of a caller.
+    struct CallerName {
+        name: String [MinLength(1), MaxLength(ENTRY_LENGTH)],
+    }
+}
+
 impl Caller {
+    pub(crate) fn recorder(&self) -> Recorder {
+        Recorder { key: self.key, name: self.name.clone() }
+    }
+
     pub(crate) const fn identity(&self) -> Identity {
         Identity { organization: self.organization, key: self.key }
     }
@@ -72,6 +97,34 @@ impl Caller {
     pub fn with_scopes(&self, scopes: impl IntoIterator<Item = Scope>) -> Self {
         let scopes = scopes.into_iter().filter(|scope| self.scopes.contains(*scope)).collect();
         Self { scopes, ..self.clone() }
+    }
+
+    /// Returns the name that the caller was [given](Self::named).
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the same caller with a name, such as that of a till or of a cashier. The payments and refunds that it
+    /// records show the name in [`list_payments`](crate::TicketingService::list_payments) and in the
+    /// [ledger](crate::TicketingService::list_ledger_entries), beside its API key if it has one. The name gives no
+    /// rights, and callers of different names share their idempotency keys.
+    ///
+    /// # Errors
+    /// - [`Error::Validation`] for `name`, unless it is one line of 1 to 100 characters.
+    ///
+    /// ```
+    /// use ticketing::payment::{ListLedgerEntries, ManualMethod};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let till = caller.named("till-1")?;
+    /// service.create_order(&till, CreateOrder::new(event.id, ada, ticket_type.id, 2).paid(ManualMethod::Cash))?;
+    /// let ledger = service.list_ledger_entries(&caller, ListLedgerEntries::default())?;
+    /// assert_eq!(ledger.data[0].recorded_by_name.as_deref(), Some("till-1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn named(&self, name: impl Into<String>) -> Result<Self> {
+        let CallerName { name } = Request::from(CallerName { name: name.into() }).into_inner()?;
+        Ok(Self { name: Some(name.into()), ..self.clone() })
     }
 
     /// Returns this caller with an idempotency key, under which an operation is executed once.

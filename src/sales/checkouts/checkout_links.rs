@@ -14,10 +14,11 @@ use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::CheckoutTerms;
 use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::payments::received_payment::ManualMethod;
-use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
+use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{CreateOrderResponse, Order, OrderStatus};
+use crate::model::tenants::caller::Recorder;
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
+use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, claim_left, next_look_up};
@@ -40,8 +41,8 @@ pub(crate) struct PaymentTerms {
     pub(crate) hold: HoldTerms,
     /// `None` if orders have no checkout link.
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
-    /// The API key that records a payment manually.
-    pub(crate) recorded_by: Option<ApiKeyId>,
+    /// The caller that records a payment manually.
+    pub(crate) recorded_by: Recorder,
 }
 
 impl PaymentTerms {
@@ -163,11 +164,13 @@ pub(crate) fn create_or_resume(
                 })?;
                 return ask_for_link(tx, operation, order, gateway);
             }
-            if request.payment == Some(PaymentChoice::Paid) && created.order.status == OrderStatus::Pending {
-                let by = ManualPayment { method: ManualMethod::Cash, note: None, recorded_by: terms.recorded_by };
-                order_lifecycle::mark_paid(tx, organization, created.order.id, &by, release_limit)?
-            } else {
-                created.order
+            match request.payment_taken() {
+                Some(paid) if created.order.status == OrderStatus::Pending => {
+                    let method = paid.how.unwrap_or(ManualMethod::Cash);
+                    let by = ManualPayment { method, note: paid.note.as_deref(), recorded_by: &terms.recorded_by };
+                    order_lifecycle::mark_paid(tx, organization, created.order.id, &by, release_limit)?
+                }
+                _ => created.order,
             }
         }
     };

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
-use crate::model::values::id::ApiKeyId;
+use crate::model::tenants::caller::Recorder;
 use crate::store::LockedEvent;
 use crate::store::money::payments;
 use crate::store::money::payments::NewPayment;
@@ -14,7 +14,7 @@ use crate::store::sale::order_status::OrderState;
 pub(crate) struct ManualPayment<'a> {
     pub(crate) method: ManualMethod,
     pub(crate) note: Option<&'a str>,
-    pub(crate) recorded_by: Option<ApiKeyId>,
+    pub(crate) recorded_by: &'a Recorder,
 }
 
 /// Records the manual payment that completed an order.
@@ -33,7 +33,7 @@ pub(in crate::sales) fn receive(tx: &LockedEvent<'_>, state: &OrderState, by: &M
         amount: state.total,
         currency: &state.currency,
         note: by.note,
-        recorded_by: by.recorded_by,
+        recorded_by: Some(by.recorded_by),
     };
     payments::insert(tx, &new).map(drop)
 }

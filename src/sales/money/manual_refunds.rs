@@ -5,7 +5,7 @@ use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
 use crate::model::payments::received_payment::ManualMethod;
 use crate::model::payments::refund::{MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, SettledRefund};
-use crate::model::tenants::caller::Identity;
+use crate::model::tenants::caller::Recorder;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId};
@@ -20,11 +20,11 @@ use crate::store::{LockedEvent, Transaction};
 /// oldest refunds come first.
 pub(crate) fn mark_refunded(
     tx: &LockedEvent<'_>,
-    caller: Identity,
+    (organization, recorded_by): (OrganizationId, &Recorder),
     id: OrderId,
     request: &Request<MarkRefunded>,
 ) -> Result<MarkRefundedResponse> {
-    let state = order_lifecycle::load(tx, caller.organization, id)?;
+    let state = order_lifecycle::load(tx, organization, id)?;
     let decimals = decimals_of_stored(&state.currency)?;
     let amount = check_amount(request, decimals)?;
     let MarkRefunded { refund_id, note, how, .. } = &request.body;
@@ -37,7 +37,7 @@ pub(crate) fn mark_refunded(
         let (currency, decimals) = (payment.currency.clone(), payment.decimals);
         let mut account = Account::load(tx, payment)?;
         let most = left.unwrap_or(i64::MAX);
-        let given = account.give_back(most, *refund_id, method, note.as_deref(), caller.key)?;
+        let given = account.give_back(most, *refund_id, method, note.as_deref(), recorded_by)?;
         account.follow()?;
         for (refund_id, minor_units) in given {
             left = left.map(|left| left - minor_units);
@@ -45,11 +45,17 @@ pub(crate) fn mark_refunded(
             settled.push(SettledRefund { refund_id, amount, currency: currency.clone() });
         }
     }
-    if settled.is_empty() || left.is_some_and(|left| left > 0) {
-        let detail = "less of the order is to be returned manually, or nothing";
+    let subject = if refund_id.is_some() { "this refund" } else { "this order" };
+    if settled.is_empty() {
+        let detail = format!("nothing of {subject} is to be given back by hand");
         return Err(Error::conflict(Reason::NoManualRefundDue, detail));
     }
-    Ok(MarkRefundedResponse { order: orders::get(tx, caller.organization, id)?, settled })
+    if let Some((amount, left)) = amount.zip(left.filter(|left| *left > 0)) {
+        let owed = Amount::in_currency(amount - left, decimals);
+        let detail = format!("only {owed} {} of {subject} is to be given back by hand", state.currency);
+        return Err(Error::conflict(Reason::NoManualRefundDue, detail));
+    }
+    Ok(MarkRefundedResponse { order: orders::get(tx, organization, id)?, settled })
 }
 
 /// The payments for an order and its refunds, before the gateway is asked about them.

@@ -18,7 +18,8 @@ use crate::model::payments::gateway_account::{GatewayKey, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::payments::refund::{RefundSource, RefundStatus};
-use crate::model::values::id::{ApiKeyId, DisputeId, OrderId, RefundId};
+use crate::model::tenants::caller::Recorder;
+use crate::model::values::id::{DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::allocate;
 use crate::rules::money::gateway_choice::is_asked;
@@ -183,7 +184,7 @@ impl<'t, 'c> Account<'t, 'c> {
         of: Option<RefundId>,
         method: ManualMethod,
         note: Option<&str>,
-        recorded_by: Option<ApiKeyId>,
+        recorded_by: &Recorder,
     ) -> Result<Vec<(RefundId, i64)>> {
         let mut left = most;
         let mut given = Vec::new();

@@ -11,7 +11,7 @@ use crate::model::notifications::handler_notification::OrderCreated;
 use crate::model::notifications::notification_data::OrderCompleted;
 use crate::model::notifications::notification_types::NotificationDetails;
 use crate::model::sale::discount::DiscountRefusal;
-use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
+use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{Order, OrderItem};
 use crate::model::values::id::{OrganizationId, TicketTypeId};
 use crate::rules::money::amount_limits::decimals_of_stored;
@@ -187,7 +187,7 @@ fn full_price(entries: &[Entry]) -> Result<OrderPrice> {
 
 /// Whether the order is completed in the transaction that creates it, although it costs something.
 fn is_paid(request: &CreateOrder) -> bool {
-    request.payment == Some(PaymentChoice::Paid)
+    request.payment_taken().is_some()
 }
 
 fn seat_count(request: &CreateOrder) -> i64 {

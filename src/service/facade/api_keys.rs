@@ -132,6 +132,7 @@ impl TicketingService {
             scopes: found.scopes,
             key: Some(found.id),
             event: found.event,
+            name: None,
             suspended: self.inner.suspended.clone(),
         })
     }

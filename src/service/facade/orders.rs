@@ -10,7 +10,7 @@ use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
-use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
+use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::page::Page;
@@ -100,12 +100,12 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A sale at a box office, for cash:
+    /// A sale at a box office, paid at a card terminal:
     ///
     /// ```
-    /// use ticketing::order::PaymentChoice;
+    /// use ticketing::payment::ManualMethod;
     #[doc = include_str!("../../doc_fixture.md")]
-    /// let sale = CreateOrder::new(event.id, ada, ticket_type.id, 2).payment(PaymentChoice::Paid);
+    /// let sale = CreateOrder::new(event.id, ada, ticket_type.id, 2).paid(ManualMethod::Card);
     /// let sold = service.create_order(&caller.with_idempotency_key("till-1-4711"), sale)?.value;
     /// assert_eq!(sold.issued_tickets.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -117,25 +117,25 @@ impl TicketingService {
     ) -> Result<C::Output<CreateOrderResponse>> {
         self.require_to_notify(caller.as_caller(), Scope::OrdersWrite)?;
         let request = request.into();
-        if request.body.payment == Some(PaymentChoice::Paid) {
+        if request.body.payment_taken().is_some() {
             caller.as_caller().require(Scope::PaymentsWrite)?;
         }
         self.run_idempotent(caller, OperationTarget::new("create_order"), request, |operation, request| {
-            self.try_create_order(caller.as_caller().identity(), &operation, request)
+            self.try_create_order(caller.as_caller(), &operation, request)
         })
     }
 
     fn try_create_order(
         &self,
-        caller: Identity,
+        caller: &Caller,
         operation: &IdempotentOperation,
         request: Request<CreateOrder>,
     ) -> Result<Replayable<CreateOrderResponse>> {
         let organization = caller.organization;
         let request = self.check_order(organization, request)?;
-        let is_manual = matches!(request.payment, Some(PaymentChoice::Manual | PaymentChoice::Paid));
+        let is_manual = request.payment == Some(PaymentChoice::Manual) || request.payment_taken().is_some();
         let gateway = if is_manual { None } else { self.gateway_terms(organization)? };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.key };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder() };
         // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
         // with an idempotency key: the order may exist already, and is then resumed without a check.
         let check = match order_creation::has_many_items(&request) && !operation.has_key() {
@@ -144,7 +144,7 @@ impl TicketingService {
         };
         let of_transaction = operation.clone();
         let progress = check.and_then(|()| {
-            self.write_with_expired_holds(caller, request.event_id, move |tx, release_limit| {
+            self.write_with_expired_holds(caller.identity(), request.event_id, move |tx, release_limit| {
                 checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
             })
         });
@@ -299,11 +299,12 @@ impl TicketingService {
     ) -> Result<C::Output<Order>> {
         caller.as_caller().require(Scope::PaymentsWrite)?;
         let target = OperationTarget::on("mark_order_paid", id);
+        let recorded_by = caller.as_caller().recorder();
         self.write_event_idempotent(caller, target, id, request, move |tx, caller, request, release_limit| {
             request.errors.clone().into_result()?;
             let MarkPaid { how, note } = &request.body;
             let method = how.unwrap_or(ManualMethod::Other);
-            let payment = ManualPayment { method, note: note.as_deref(), recorded_by: caller.key };
+            let payment = ManualPayment { method, note: note.as_deref(), recorded_by: &recorded_by };
             order_lifecycle::mark_paid(tx, caller.organization, id, &payment, release_limit)
         })
     }

@@ -246,6 +246,13 @@ impl TicketingService {
             true => SuspendedOrganizations::default(),
             false => self.inner.suspended.clone(),
         };
-        Ok(Caller { organization: organization.id, scopes: Scopes::all(), key: None, event: None, suspended })
+        Ok(Caller {
+            organization: organization.id,
+            scopes: Scopes::all(),
+            key: None,
+            event: None,
+            name: None,
+            suspended,
+        })
     }
 }

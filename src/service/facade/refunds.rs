@@ -191,8 +191,9 @@ impl TicketingService {
                 manual_refunds::settled_since(tx, organization, id, &before)
             });
         }
-        self.write_event_idempotent(caller, target, id, request, move |tx, caller, request, _| {
-            manual_refunds::mark_refunded(tx, caller, id, request)
+        let recorded_by = caller.as_caller().recorder();
+        self.write_event_idempotent(caller, target, id, request, move |tx, _, request, _| {
+            manual_refunds::mark_refunded(tx, (organization, &recorded_by), id, request)
         })
     }
 

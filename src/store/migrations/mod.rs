@@ -34,6 +34,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0011_idempotency_senders.sql"),
     include_str!("postgres/0012_scan_limits.sql"),
     include_str!("postgres/0013_comparison_keys.sql"),
+    include_str!("postgres/0014_manual_payments.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -92,4 +93,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0042_idempotency_senders.sql"),
     include_str!("sqlite/0043_scan_limits.sql"),
     COMPARISON_KEYS,
+    include_str!("sqlite/0045_manual_payments.sql"),
 ];

@@ -13,8 +13,9 @@ use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::ledger_entry::{LedgerEntry, LedgerKind, ListLedgerEntries};
 use crate::model::payments::received_payment::ManualMethod;
 use crate::model::payments::refund::RefundSource;
+use crate::model::tenants::caller::Recorder;
 use crate::model::values::amount::Amount;
-use crate::model::values::id::{ApiKeyId, DisputeId, LedgerEntryId, OrganizationId, PaymentId, RefundId};
+use crate::model::values::id::{DisputeId, LedgerEntryId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -27,7 +28,7 @@ use crate::store::{LockedEvent, Row, Transaction};
 columns! {
     select selected_columns!("") {
         event_id, order_id, payment_id, refund_id, dispute_id, kind, manual_method, gateway, mode, reference, note,
-        happened_at, recorded_at, recorded_by, backfilled
+        happened_at, recorded_at, recorded_by, recorded_by_name, backfilled
     }
 
     read decode(row: &Row<'_>) -> LedgerEntry {
@@ -45,8 +46,8 @@ columns! {
 const INSERT: &str =
     "INSERT INTO ledger_entries (id, organization_id, event_id, order_id, payment_id, refund_id, dispute_id,
         kind, amount, currency, manual_method, gateway, account, mode, reference, note, happened_at, recorded_at,
-        recorded_by, subject_id, occurrence)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+        recorded_by, subject_id, recorded_by_name, occurrence)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
         1 + (SELECT COUNT(*) FROM ledger_entries e
             WHERE e.payment_id = ?5 AND e.kind = ?8 AND e.subject_id = ?20 AND e.reference = ?15)
     WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.id = ?1)
@@ -133,7 +134,7 @@ pub(crate) enum MovedBy<'a> {
     /// By the gateway of the payment, with the gateway's id of the movement if it is known.
     Gateway { reference: Option<&'a str> },
     /// By hand.
-    Hand { method: ManualMethod, note: Option<&'a str>, recorded_by: Option<ApiKeyId> },
+    Hand { method: ManualMethod, note: Option<&'a str>, recorded_by: &'a Recorder },
 }
 
 /// What money was moved for.
@@ -157,7 +158,7 @@ pub(crate) struct Movement<'a> {
 pub(crate) fn add(tx: &LockedEvent<'_>, payment: &StoredPayment, movement: &Movement<'_>) -> Result<()> {
     let (method, reference, note, recorded_by) = match movement.by {
         MovedBy::Gateway { reference } => (None, reference, None, None),
-        MovedBy::Hand { method, note, recorded_by } => (Some(method), None, note, recorded_by),
+        MovedBy::Hand { method, note, recorded_by } => (Some(method), None, note, Some(recorded_by)),
     };
     let (gateway, account, mode) = match method {
         None => (payment.gateway.as_deref(), bind_account(&payment.account), payment.mode),
@@ -185,8 +186,9 @@ pub(crate) fn add(tx: &LockedEvent<'_>, payment: &StoredPayment, movement: &Move
         note.into(),
         movement.happened_at.into(),
         tx.now().into(),
-        recorded_by.into(),
+        recorded_by.and_then(|recorder| recorder.key).into(),
         subject.into(),
+        recorded_by.and_then(|recorder| recorder.name.as_deref()).into(),
     ];
     let _: LedgerEntryId = tx.insert(INSERT, &binds)?;
     Ok(())

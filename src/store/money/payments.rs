@@ -9,9 +9,10 @@ use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
 use crate::model::payments::received_payment::{ListPayments, ManualMethod, PaymentPurpose, ReceivedPayment};
+use crate::model::tenants::caller::Recorder;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
-use crate::model::values::id::{ApiKeyId, EventId, OrderId, OrganizationId, PaymentId};
+use crate::model::values::id::{EventId, OrderId, OrganizationId, PaymentId};
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -25,7 +26,8 @@ use crate::store::{LockedEvent, Query, Row, Transaction};
 macro_rules! columns {
     () => {
         "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
-        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, backfilled, created_at,
+        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, recorded_by_name, backfilled,
+        created_at,
         CAST(CASE WHEN disputed > 0 THEN (SELECT COALESCE(SUM(d.taken), 0) FROM disputes d
             WHERE d.order_id = payments.order_id AND d.payment_id = payments.id AND d.currency = payments.currency
                 AND d.status = 'OPEN') ELSE 0 END AS BIGINT) AS taken_by_open"
@@ -33,8 +35,9 @@ macro_rules! columns {
 }
 
 const INSERT: &str = "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, manual_method, gateway,
-        account, mode, checkout_reference, reference, amount, currency, note, recorded_by, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT (id) DO NOTHING";
+        account, mode, checkout_reference, reference, amount, currency, note, recorded_by,
+        recorded_by_name, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (id) DO NOTHING";
 const BY_ID: &str = concat!("SELECT ", columns!(), " FROM payments WHERE id = ?1");
 pub(in crate::store) const OF_ORDER: &str =
     concat!("SELECT ", columns!(), " FROM payments WHERE order_id = ?1 ORDER BY id");
@@ -108,7 +111,7 @@ pub(crate) struct NewPayment<'a> {
     pub(crate) amount: i64,
     pub(crate) currency: &'a str,
     pub(crate) note: Option<&'a str>,
-    pub(crate) recorded_by: Option<ApiKeyId>,
+    pub(crate) recorded_by: Option<&'a Recorder>,
 }
 
 row_struct! {
@@ -189,6 +192,7 @@ fn decode(row: &Row<'_>) -> Result<ReceivedPayment> {
         promised: amount(stored.sums.promised),
         owed: amount(stored.owed),
         recorded_by: row.get("recorded_by")?,
+        recorded_by_name: row.get("recorded_by_name")?,
         backfilled: row.get("backfilled")?,
         created_at: stored.created_at,
         currency: stored.currency,
@@ -213,7 +217,8 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewPayment<'_>) -> Result<Payme
         new.amount.into(),
         new.currency.into(),
         new.note.into(),
-        new.recorded_by.into(),
+        new.recorded_by.and_then(|recorder| recorder.key).into(),
+        new.recorded_by.and_then(|recorder| recorder.name.as_deref()).into(),
         tx.now().into(),
     ];
     tx.insert(INSERT, &binds)

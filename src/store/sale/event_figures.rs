@@ -169,8 +169,8 @@ fn expired_orders(tx: &Transaction<'_>, event: EventId) -> Result<i64> {
     Ok(number.unwrap_or_default())
 }
 
-/// Counts the seats of the same orders by ticket type.
-fn expired_seats(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, i64>> {
+/// Counts the seats that orders with an expired hold still reserve, by ticket type.
+pub(in crate::store) fn expired_seats(tx: &Transaction<'_>, event: EventId) -> Result<HashMap<TicketTypeId, i64>> {
     let seats = tx.query_all(EXPIRED_SEATS, &[event.into(), tx.now().into()], |row| {
         Ok((row.get("ticket_type_id")?, row.get("seats")?))
     })?;

@@ -8,12 +8,15 @@ use crate::model::sale::ticket_type::{ListTicketTypes, TicketType, TicketTypeFie
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
 use crate::model::values::page::Page;
+use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::ticket_type::Offer;
+use crate::rules::event::check_on_sale;
+use crate::rules::ticket_type::{Offer, TypeSale};
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::{has_at_least, limit_plus_one, unknown_cursor};
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, LockedEvent, RowLength, Transaction};
+use crate::store::sale::event_figures;
+use crate::store::{Bind, LockedEvent, Row, RowLength, Transaction};
 
 columns! {
     write WRITTEN, selected_columns!("t."), values(fields: &TicketTypeFields) {
@@ -39,13 +42,19 @@ columns! {
         price: fields.price.minor_units().into(),
     }
 
-    read decode(row: &Row<'_>) -> TicketType {
+    read decode(row: &Row<'_>, sale: &SaleNow<'_>) -> TicketType {
         let decimals = row.get("currency")?;
+        let id = row.get("id")?;
+        let (quantity, sold, held): (i64, i64, i64) = (row.get("quantity")?, row.get("sold")?, row.get("held")?);
+        let available = quantity - sold - held + (sale.expired)(id);
+        let of_event = check_on_sale(row.get("event_status")?, row.get("over_at")?, sale.now);
     } and {
-        id: row.get("id")?,
+        id: id,
+        available: available,
+        sale_state: type_sale(row)?.state(of_event, available, sale.now),
         event_id: row.get("event_id")?,
         price: Amount::in_currency(row.get("price")?, decimals),
-        sold: row.get("sold")?,
+        sold: sold,
         ticket_logo: row.get("ticket_logo")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
@@ -53,19 +62,40 @@ columns! {
     }
 }
 
-macro_rules! select {
-    ($rest:literal) => {
-        select!("(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id) AS ticket_logo", $rest)
+macro_rules! logo {
+    () => {
+        "(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id) AS ticket_logo, "
     };
-    ($logo:literal, $rest:literal) => {
+}
+
+/// The seats of a ticket type that pending orders still reserve whose hold has expired at the time ?3.
+macro_rules! expired_seats {
+    () => {
+        "CASE WHEN t.held = 0 THEN 0 ELSE (SELECT CAST(COALESCE(SUM(i.quantity), 0) AS BIGINT)
+            FROM orders o JOIN order_items i ON i.order_id = o.id
+            WHERE o.status = 'PENDING' AND o.hold_until <= ?3 AND o.event_id = t.event_id AND +i.ticket_type_id = t.id) END AS expired_seats"
+    };
+}
+
+macro_rules! select {
+    ($logo:expr, $expired_seats:expr, $rest:literal) => {
         concat!(
-            "SELECT t.id, e.currency, e.id AS event_id, t.price, t.sold, t.created_at, t.updated_at, t.revision, ",
+            "SELECT t.id, e.currency, e.id AS event_id, e.status AS event_status, e.over_at, t.price, t.sold, t.held,
+                t.created_at, t.updated_at, t.revision, ",
             $logo,
+            $expired_seats,
             selected_columns!(),
             " FROM ticket_types t JOIN events e ON e.id = t.event_id ",
             $rest
         )
     };
+}
+
+/// What is known of the sale of an event besides the row of a ticket type.
+pub(in crate::store) struct SaleNow<'a> {
+    now: Timestamp,
+    /// How many seats of a ticket type pending orders still reserve whose hold has expired. They are available.
+    expired: &'a dyn Fn(TicketTypeId) -> i64,
 }
 
 static INSERT: LazyLock<String> = LazyLock::new(|| WRITTEN.insert("ticket_types", &["organization_id", "event_id"]));
@@ -74,15 +104,20 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
         WHERE id = ?1 AND organization_id = ?2 AND event_id = ?3 AND sold + held <= ?5";
     WRITTEN.update("ticket_types", 6, rest)
 });
-const BY_ID: &str = select!("WHERE t.id = ?1 AND t.organization_id = ?2");
+pub(in crate::store) const BY_ID: &str =
+    select!(logo!(), expired_seats!(), "WHERE t.id = ?1 AND t.organization_id = ?2");
 #[cfg(all(feature = "documents", feature = "server"))]
-const BY_ID_WITHOUT_LOGO: &str = select!("NULL AS ticket_logo", "WHERE t.id = ?1 AND t.organization_id = ?2");
+const BY_ID_WITHOUT_LOGO: &str =
+    select!("NULL AS ticket_logo, ", expired_seats!(), "WHERE t.id = ?1 AND t.organization_id = ?2");
 #[cfg(all(feature = "documents", feature = "server"))]
 const BY_ID_WITH_SMALL_LOGO: &str = select!(
-    "(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id AND OCTET_LENGTH(l.logo) <= ?3) AS ticket_logo",
+    "(SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = t.id AND OCTET_LENGTH(l.logo) <= ?4) AS ticket_logo, ",
+    expired_seats!(),
     "WHERE t.id = ?1 AND t.organization_id = ?2"
 );
 pub(in crate::store) const LIST: &str = select!(
+    logo!(),
+    "CAST(0 AS BIGINT) AS expired_seats",
     "WHERE t.event_id = ?1 AND (t.sort_order, t.id) > (?2, ?3) AND (CAST(?5 AS TEXT) IS NULL OR t.status = ?5)
         AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
     ORDER BY t.sort_order, t.id LIMIT ?4"
@@ -146,7 +181,7 @@ pub(crate) fn update(
 }
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: TicketTypeId) -> Result<TicketType> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
+    get_with(tx, BY_ID, organization, id, &[])
 }
 
 /// Returns a ticket type as if it had no logo. A logo can be a `data:` URI of 700 KB.
@@ -156,7 +191,23 @@ pub(crate) fn get_without_logo(
     organization: OrganizationId,
     id: TicketTypeId,
 ) -> Result<TicketType> {
-    let found = tx.query_opt(BY_ID_WITHOUT_LOGO, &[id.into(), organization.into()], decode)?;
+    get_with(tx, BY_ID_WITHOUT_LOGO, organization, id, &[])
+}
+
+/// Returns a ticket type with a statement of the parameters id, organization, now, and `further`.
+fn get_with(
+    tx: &Transaction<'_>,
+    sql: &'static str,
+    organization: OrganizationId,
+    id: TicketTypeId,
+    further: &[Bind<'_>],
+) -> Result<TicketType> {
+    let now = tx.now();
+    let binds = [&[id.into(), organization.into(), now.into()], further].concat();
+    let found = tx.query_opt(sql, &binds, |row| {
+        let expired = row.get("expired_seats")?;
+        decode(row, &SaleNow { now, expired: &|_| expired })
+    })?;
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
@@ -170,8 +221,7 @@ pub(crate) fn get_with_small_logo(
     /// The longest logo, as a `data:` URI of a file of 4 KiB. A page with it has less than 10 KB when compressed.
     const LONGEST: i64 = 5_500;
 
-    let binds = [id.into(), organization.into(), LONGEST.into()];
-    tx.query_opt(BY_ID_WITH_SMALL_LOGO, &binds, decode)?.ok_or(Error::NotFound(ResourceKind::TicketType))
+    get_with(tx, BY_ID_WITH_SMALL_LOGO, organization, id, &[LONGEST.into()])
 }
 
 row_struct! {
@@ -204,7 +254,9 @@ pub(crate) fn list(
         request.status.map(TextEnum::as_str).into(),
         request.reference.as_ref().into(),
     ];
-    read_page(tx, RowLength::Long, LIST, &binds, &request.page, decode, |ticket_type| ticket_type.id)
+    let expired = event_figures::expired_seats(tx, event)?;
+    let sale = SaleNow { now: tx.now(), expired: &|id| expired.get(&id).copied().unwrap_or_default() };
+    read_page(tx, RowLength::Long, LIST, &binds, &request.page, |row| decode(row, &sale), |ticket_type| ticket_type.id)
 }
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.
@@ -226,12 +278,14 @@ pub(crate) fn offer(tx: &Transaction<'_>, event: EventId, id: TicketTypeId) -> R
         Ok(Offer {
             name: row.get("name")?,
             price: row.get("price")?,
-            status: row.get("status")?,
             max_per_order: row.get("max_per_order")?,
-            sale_start: row.get("sale_start_at")?,
-            sale_end: row.get("sale_end_at")?,
+            sale: type_sale(row)?,
         })
     })
+}
+
+fn type_sale(row: &Row<'_>) -> Result<TypeSale> {
+    Ok(TypeSale { status: row.get("status")?, start: row.get("sale_start_at")?, end: row.get("sale_end_at")? })
 }
 
 /// The ids of the ticket types of an event of the organization, each with the event.

@@ -52,6 +52,7 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::EXPIRED_ORDERS, &["orders_held_by_event"]),
     (event_figures::EXPIRED_SEATS, &["orders_held_by_event", "order_items_by_order"]),
     (event_figures::TYPES, &["ticket_types_by_event"]),
+    (ticket_types::BY_ID, &["orders_held_by_event", "order_items_by_order"]),
     (ticket_types::NTH, &["ticket_types_by_event"]),
     (ticket_types::IDS, &["events_by_organization", "ticket_types_by_event"]),
     (ticket_types::IDS_OF_EVENT, &["ticket_types_by_event"]),
