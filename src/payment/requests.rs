@@ -96,7 +96,7 @@ with_setters! {
         pub amount: Amount,
         /// The currency, as an ISO 4217 code.
         pub currency: String,
-        /// The customer who pays.
+        /// The customer who pays. Mail can be sent to its [mailbox](Customer::mailbox) only.
         pub customer: Customer,
         /// The pages to send the customer to afterwards, if the order names them.
         pub redirect_urls: Option<CheckoutRedirectUrls>,

@@ -4,9 +4,12 @@ use ticketing::error::{Error, Reason};
 use ticketing::event::EventSummary;
 use ticketing::exports::SettlementSection;
 use ticketing::id::{EventId, OrderId};
-use ticketing::order::{CheckoutRedirectUrls, CreateOrder, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod};
+use ticketing::order::{
+    CheckoutRedirectUrls, CreateOrder, Customer, NewCustomer, OrderDetails, OrderStatus, PaymentChoice, PaymentMethod,
+};
 use ticketing::organization::Scope;
 use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod, MarkPaid, MarkRefunded, RefundMethod};
+use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
 
@@ -215,4 +218,65 @@ fn the_name_of_a_caller_is_one_line_of_1_to_100_characters() {
     }
     let till = fixture.caller.named("till-1").expect("a name");
     assert_eq!(till.with_scopes([Scope::OrdersRead]).name(), Some("till-1"));
+}
+
+#[test]
+fn each_walk_in_is_a_customer_of_its_own_whom_no_mail_reaches() {
+    let fixture = Fixture::with_gateway(|builder| builder.max_reserved_per_customer(2));
+    let event = fixture.event();
+    let ticket_type = fixture.ticket_type(&event, 1250, 100);
+    let walk_in = |name: &str| CreateOrder::new(event.id, NewCustomer::walk_in(name), ticket_type.id, 2);
+    let mut customers = Vec::new();
+    for request in [walk_in("Ada"), walk_in("Ada"), walk_in("Bo").paid(ManualMethod::Cash)] {
+        // As many seats as one customer may reserve.
+        let order = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
+        customers.push(order.customer);
+    }
+    let issued = IssueTickets::new(ticket_type.id, NewCustomer::walk_in("Cy"), 1);
+    let issued = fixture.service.issue_tickets(&fixture.caller, issued).expect("issued").issued_tickets.remove(0);
+    let issued = fixture.service.get_ticket(&fixture.caller, issued.id).expect("the ticket");
+    customers.push(issued.customer.expect("a customer"));
+    let with_upper_case = NewCustomer::new("Di", "NEW@Walk-In.invalid");
+    let request = CreateOrder::new(event.id, with_upper_case, ticket_type.id, 2);
+    customers.push(fixture.service.create_order(&fixture.caller, request).expect("an order").order.customer);
+    for customer in &customers {
+        assert_eq!(customer.email, format!("{}@walk-in.invalid", customer.id));
+        assert_eq!(customer.mailbox(), None);
+    }
+    let names: Vec<_> = customers.iter().map(|customer| customer.name.as_str()).collect();
+    assert_eq!(names, ["Ada", "Ada", "Bo", "Cy", "Di"]);
+    let ids: std::collections::BTreeSet<_> = customers.iter().map(|customer| customer.id).collect();
+    assert_eq!(ids.len(), 5);
+
+    // The address identifies the customer from then on.
+    let again = CreateOrder::new(event.id, NewCustomer::new("Ada", &customers[0].email), ticket_type.id, 1);
+    let refused = fixture.service.create_order(&fixture.caller, again.clone());
+    assert_eq!(reason(refused), Reason::LimitReached);
+    let sold = fixture.service.create_order(&fixture.caller, again.paid(ManualMethod::Cash)).expect("sold");
+    assert_eq!(sold.order.customer.id, customers[0].id);
+}
+
+#[test]
+fn a_sale_to_a_walk_in_that_is_repeated_with_its_key_sells_once() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let keyed = fixture.caller_with_key("till-1");
+    let sell = || {
+        let request = CreateOrder::new(ticket_type.event_id, NewCustomer::walk_in("Walk-in"), ticket_type.id, 1);
+        fixture.service.create_order(&keyed, request.paid(ManualMethod::Cash)).expect("sold")
+    };
+    let (first, again) = (sell(), sell());
+    assert_eq!((again.replayed, again.value), (true, first.value));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM customers"), 1);
+}
+
+#[test]
+fn mail_reaches_every_address_but_those_under_the_name_invalid() {
+    let id = "customer_1KT1GW6G0099V".parse().expect("an id");
+    for email in ["ada@example.com", "invalid@example.com", "ada@invalid.example", "ada@notinvalid"] {
+        assert_eq!(Customer::new(id, "Ada", email).mailbox(), Some(email));
+    }
+    for email in ["ada@walk-in.invalid", "ada@example.INVALID", "ada@invalid", "ada@example.invalid.", "ada"] {
+        assert_eq!(Customer::new(id, "Ada", email).mailbox(), None, "{email}");
+    }
 }

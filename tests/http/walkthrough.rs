@@ -1,5 +1,6 @@
 //! A walkthrough that calls every operation once. The server has a fixed clock and seeded ids, so that each run has the
-//! same requests and responses. They are the examples in the OpenAPI document.
+//! same requests and responses. They are the examples in the OpenAPI document. The clock is far in the future, so that
+//! a reader can send the requests: the event is not over, and its sale has begun.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -123,7 +124,8 @@ impl Document {
 pub(crate) struct Walkthrough {
     pub(crate) server: Server,
     pub(crate) document: Document,
-    /// By operation: its `path`, and its `request` and `response` if they have a body.
+    /// By operation: its `path`, and its `request` and `response` if they have a body. `minimal` is a request with few
+    /// fields.
     pub(crate) examples: Map<String, Value>,
 }
 
@@ -134,19 +136,35 @@ struct Recorder<'a> {
     /// For what the API cannot do: recording the attempts of a webhook delivery.
     database: Database,
     examples: Map<String, Value>,
+    /// By operation: a request with few fields, of an operation that is not recorded yet.
+    minimal: Map<String, Value>,
 }
 
 impl Recorder<'_> {
-    /// Calls an operation with these path parameters, in their order, and this query string. Checks the request and the
-    /// response against the document, records them, and returns the body of the response.
-    fn call(&mut self, name: &str, parameters: &[&Value], query: &str, request: Option<Value>) -> Value {
-        let operation = self.document.operation(name);
-        let mut path = operation.path.clone();
+    /// The path of an operation with these path parameters, in their order.
+    fn path(&self, name: &str, parameters: &[&Value]) -> String {
+        let mut path = self.document.operation(name).path;
         for parameter in parameters {
             let (before, rest) = path.split_once('{').unwrap();
             path = format!("{before}{}{}", parameter.as_str().unwrap(), rest.split_once('}').unwrap().1);
         }
-        path += query;
+        path
+    }
+
+    /// Calls an operation with few fields, and records the request as the first one of its example.
+    fn call_minimal(&mut self, name: &str, parameters: &[&Value], request: Value) -> Value {
+        let (operation, path) = (self.document.operation(name), self.path(name, parameters));
+        let response = self.client.json(&operation.method, &path, &request);
+        assert!((200..300).contains(&response.status), "{name}: {response:?}");
+        self.minimal.insert(name.to_owned(), request);
+        response.json()
+    }
+
+    /// Calls an operation with these path parameters, in their order, and this query string. Checks the request and the
+    /// response against the document, records them, and returns the body of the response.
+    fn call(&mut self, name: &str, parameters: &[&Value], query: &str, request: Option<Value>) -> Value {
+        let operation = self.document.operation(name);
+        let path = self.path(name, parameters) + query;
         let response = match &request {
             Some(body) => {
                 let schema = &operation.spec["requestBody"]["content"]["application/json"]["schema"];
@@ -164,6 +182,9 @@ impl Recorder<'_> {
         if let Some(request) = request {
             example["request"] = request;
         }
+        if let Some(minimal) = self.minimal.remove(name) {
+            example["minimal"] = minimal;
+        }
         if !body.is_null() {
             example["response"] = body.clone();
         }
@@ -180,7 +201,7 @@ impl Recorder<'_> {
 
 impl Walkthrough {
     pub(crate) fn run() -> Self {
-        let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
+        let clock = ManualClock::new("2100-06-01T12:00:00Z".parse().unwrap());
         let server = Server::with(
             |builder| {
                 let builder = builder.public_url("https://tickets.example.com").sandbox_gateway();
@@ -196,7 +217,9 @@ impl Walkthrough {
             document: &document,
             database: server.database(),
             examples: Map::new(),
+            minimal: Map::new(),
         };
+        call_with_few_fields(&mut recorder);
         call_sales_operations(&mut recorder);
         call_webhook_operations(&mut recorder);
         list_refunds(&mut recorder);
@@ -212,17 +235,38 @@ fn proof(event: &str, code: &str) -> String {
     base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(&hash[..16])
 }
 
+/// A sale with the fields that are required.
+fn call_with_few_fields(recorder: &mut Recorder<'_>) {
+    let event = json!({
+        "title": "Jam Session", "slug": "jam-session", "startDate": "2100-07-02T18:00:00Z", "deliveryMethod": "DIGITAL",
+    });
+    let event = recorder.call_minimal("create_event", &[], event)["id"].clone();
+    let ticket_type = json!({"name": "Seat", "price": 12.5, "quantity": 100});
+    let ticket_type = recorder.call_minimal("create_ticket_type", &[&event], ticket_type)["id"].clone();
+    let discount = json!({
+        "eventId": event, "code": "TEN", "type": "PERCENTAGE", "value": 10, "validFrom": "2026-05-01T00:00:00Z",
+        "validTo": "2100-07-02T18:00:00Z",
+    });
+    recorder.call_minimal("create_discount", &[], discount);
+    recorder.call_minimal("update_event", &[&event], json!({"status": "PUBLISHED"}));
+    let order = json!({
+        "eventId": event, "customer": {"name": "Alan Turing", "email": "alan@example.com"},
+        "items": [{"ticketId": ticket_type, "quantity": 2}],
+    });
+    recorder.call_minimal("create_order", &[], order);
+}
+
 fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let event = json!({
         "title": "Summer Night", "slug": "summer-night", "description": "Jazz under the trees",
         "location": "Riverside Park, Berlin", "currency": "EUR", "timezone": "Europe/Berlin",
-        "startDate": "2026-07-01T18:00:00Z", "endDate": "2026-07-01T22:00:00Z",
+        "startDate": "2100-07-01T18:00:00Z", "endDate": "2100-07-01T22:00:00Z",
         "coverImage": "https://example.com/summer-night.jpg", "isPublic": true, "status": "PUBLISHED",
         "deliveryMethod": "PHYSICAL", "shippingCountries": ["DE", "AT"], "acceptsCompany": true,
-        "reference": "tour-2026-3", "metadata": {"stage": "east"},
+        "reference": "tour-2100-3", "metadata": {"stage": "east"},
     });
     let event = recorder.call("create_event", &[], "", Some(event))["id"].clone();
-    let changes = json!({"description": "Jazz under the old trees", "endDate": "2026-07-01T23:00:00Z"});
+    let changes = json!({"description": "Jazz under the old trees", "endDate": "2100-07-01T23:00:00Z"});
     recorder.call("update_event", &[&event], "", Some(changes));
     let settings = json!({
         "tags": ["jazz", "open air"], "isFeatured": true, "locationMetadata": {"stage": "east"},
@@ -236,9 +280,9 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         "name": "Seat", "price": 12.5, "quantity": 1000, "description": "One of the good ones", "status": "ON_SALE",
         "displayRemaining": true, "validityDays": 2, "validityHours": 48, "accessAreas": ["Lawn"], "maxPerOrder": 10,
         "sortOrder": 1, "ticketText": "Bring a blanket", "ticketLogo": "https://example.com/logo.png",
-        "validFrom": "2026-06-01T00:00:00Z", "validUntil": "2026-07-03T00:00:00Z",
-        "allowedDates": ["2026-06-01T12:00:00Z", "2026-07-01T18:00:00Z"],
-        "saleStartDate": "2026-05-01T00:00:00Z", "saleEndDate": "2026-07-01T18:00:00Z",
+        "validFrom": "2026-06-01T00:00:00Z", "validUntil": "2100-07-03T00:00:00Z",
+        "allowedDates": ["2100-06-01T12:00:00Z", "2100-07-01T18:00:00Z"],
+        "saleStartDate": "2026-05-01T00:00:00Z", "saleEndDate": "2100-07-01T18:00:00Z",
         "reference": "lawn", "metadata": {"block": "A"},
     });
     let ticket_type = recorder.call("create_ticket_type", &[&event], "", Some(ticket_type))["id"].clone();
@@ -247,7 +291,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
 
     let discount = json!({
         "eventId": event, "code": "EARLY", "type": "FIXED_AMOUNT", "value": 5, "description": "For early birds",
-        "usageLimit": 100, "validFrom": "2026-05-01T00:00:00Z", "validTo": "2026-06-15T00:00:00Z",
+        "usageLimit": 100, "validFrom": "2026-05-01T00:00:00Z", "validTo": "2100-06-15T00:00:00Z",
         "minimumPurchase": 20, "applicableTicketTypes": [ticket_type], "isActive": true, "autoApply": false,
     });
     let discount = recorder.call("create_discount", &[], "", Some(discount))["id"].clone();
@@ -255,7 +299,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         "update_discount",
         &[&discount],
         "",
-        Some(json!({"usageLimit": 200, "validTo": "2026-06-20T00:00:00Z"})),
+        Some(json!({"usageLimit": 200, "validTo": "2100-06-20T00:00:00Z"})),
     );
     recorder.call("get_discount", &[&discount], "", None);
     let basket = json!({
@@ -291,17 +335,17 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let scan = json!({"code": issued[0]["code"], "eventId": event});
     recorder.call("check_in_ticket", &[], "", Some(scan.clone()));
     recorder.call("check_out_ticket", &[], "", Some(scan));
-    let link = json!({"name": "Gate A", "until": "2026-07-02T06:00:00Z"});
+    let link = json!({"name": "Gate A", "until": "2100-07-02T06:00:00Z"});
     let link = recorder.call("create_door_link", &[&event], "", Some(link))["id"].clone();
     recorder.call("get_roster", &[&event], "?limit=100", None);
     let scans = json!({
         "eventId": event, "device": "Gate A, phone 1",
         "scans": [
             {"id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ab", "code": issued[0]["code"], "kind": "IN",
-                "scannedAt": "2026-06-01T11:58:00Z", "verdict": "ADMITTED", "override": false},
+                "scannedAt": "2100-06-01T11:58:00Z", "verdict": "ADMITTED", "override": false},
             {"id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ac", "ticketId": issued[0]["id"], "kind": "OUT",
                 "proof": proof(event.as_str().unwrap(), issued[0]["code"].as_str().unwrap()),
-                "scannedAt": "2026-06-01T11:59:00Z", "verdict": "ADMITTED", "override": false},
+                "scannedAt": "2100-06-01T11:59:00Z", "verdict": "ADMITTED", "override": false},
         ],
     });
     let uploaded = recorder.call("upload_scans", &[], "", Some(scans));
@@ -341,14 +385,14 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("list_discounts", &[], "?isActive=true", None);
 
     let other = json!({
-        "title": "Winter Night", "slug": "winter-night", "startDate": "2026-12-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+        "title": "Winter Night", "slug": "winter-night", "startDate": "2100-12-01T18:00:00Z", "deliveryMethod": "DIGITAL",
     });
     let other = recorder.create_unrecorded("/v1/events", &other);
     let path = format!("/v1/events/{}/ticket-types", other.as_str().unwrap());
     let box_seat = recorder.create_unrecorded(&path, &json!({"name": "Box", "price": 0, "quantity": 1}));
     let unused = json!({
         "eventId": other, "code": "UNUSED", "type": "PERCENTAGE", "value": 10, "validFrom": "2026-05-01T00:00:00Z",
-        "validTo": "2026-06-15T00:00:00Z",
+        "validTo": "2100-06-15T00:00:00Z",
     });
     let unused = recorder.create_unrecorded("/v1/discounts", &unused);
     recorder.call("delete_discount", &[&unused], "", None);
@@ -398,7 +442,7 @@ fn list_refunds(recorder: &mut Recorder<'_>) {
     recorder.call(
         "list_ledger_entries",
         &[],
-        "?kind=REFUND&from=2026-06-01T00:00:00Z&before=2026-07-01T00:00:00Z",
+        "?kind=REFUND&from=2100-06-01T00:00:00Z&before=2100-07-01T00:00:00Z",
         None,
     );
 }

@@ -59,12 +59,13 @@ fn the_guide_to_http_retries_an_order_once_and_refuses_an_update_of_an_old_revis
     let output = finish(Command::new("sh").args(["-c", &(setup + &commands.concat())]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines: Vec<_> = text(&output.stdout).lines().collect();
-    let [_event, _ticket_type, order, retry, updated, refused] = lines.as_slice() else { panic!("{lines:?}") };
+    let [_event, _ticket_type, order, retry, sold, updated, refused] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(order.contains("\"total\":25") && order == retry, "{order}\n{retry}");
+    assert!(sold.contains("\"status\":\"COMPLETED\"") && sold.contains("@walk-in.invalid"), "{sold}");
     assert!(updated.contains("\"title\":\"Summer Nights\""), "{updated}");
     assert!(refused.contains("precondition-failed"), "{refused}");
     let orders = server.get("/v1/orders", server.key()).1;
-    assert_eq!(orders.matches("\"affiliateCode\"").count(), 1, "{orders}");
+    assert_eq!(orders.matches("\"affiliateCode\"").count(), 2, "{orders}");
 }
 
 /// The page of the fake accepts the same form as the sandbox's.

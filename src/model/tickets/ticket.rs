@@ -119,6 +119,8 @@ form! {
     /// The holder of issued tickets: a customer without a company.
     struct TicketHolder {
         /// The e-mail address: at most 254 characters. It identifies the customer; upper and lower case are equivalent.
+        /// With `new@walk-in.invalid`, for a customer who gives no address, a customer with an address of its own is
+        /// created.
         email: String [MaxLength(EMAIL_LENGTH), Email],
         /// The name: 1 to 255 characters.
         name: String [MinLength(1), MaxLength(LINE_LENGTH)],

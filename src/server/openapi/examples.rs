@@ -1,4 +1,4 @@
-//! Example requests and responses of the operations. `tests/openapi_examples.rs` records them from a running server.
+//! Example requests and responses of the operations. `tests/http/openapi_examples.rs` records them from a running server.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 static EXAMPLES: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
-/// The `request`, the `response` or the `path` in the example of an operation.
+/// The `request`, the `minimal` request, the `response` or the `path` in the example of an operation.
 pub(super) fn of(operation: &str, part: &str) -> Option<Value> {
     EXAMPLES.get(operation)?.get(part).cloned()
 }

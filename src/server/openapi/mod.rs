@@ -206,8 +206,17 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
 
 fn json_body(operation: &Operation, required: bool, schema: &Value) -> Value {
     let mut content = json!({"schema": schema});
-    if let Some(example) = examples::of(operation.route.name, "request") {
-        content["example"] = example;
+    let example = |part| examples::of(operation.route.name, part);
+    match (example("minimal"), example("request")) {
+        (Some(minimal), Some(request)) => {
+            // Readers show the first one, and sort them by their names.
+            content["examples"] = json!({
+                "minimal": {"summary": "Minimal", "value": minimal},
+                "withOptionalFields": {"summary": "With optional fields", "value": request},
+            });
+        }
+        (_, Some(request)) => content["example"] = request,
+        (_, None) => {}
     }
     json!({"required": required, "content": {"application/json": content}})
 }

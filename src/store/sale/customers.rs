@@ -1,7 +1,7 @@
 //! Customers: one for each organization and e-mail address.
 
 use crate::error::{Error, Result, Unavailable};
-use crate::model::sale::customer::{Customer, NewCustomer};
+use crate::model::sale::customer::{Customer, NewCustomer, is_new_walk_in, walk_in_address};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::rules::text::email_key;
@@ -30,12 +30,15 @@ row_struct! {
 }
 
 /// Returns the customer with this e-mail address. If the customer does not exist, only this transaction may insert it
-/// until it ends.
+/// until it ends. A new walk-in does not exist.
 pub(crate) fn find_or_lock(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     email: &str,
 ) -> Result<Option<StoredCustomer>> {
+    if is_new_walk_in(email) {
+        return Ok(None);
+    }
     let key = email_key(email);
     // No idempotency key has a line break.
     let lock = format!("customer\n{key}");
@@ -86,10 +89,11 @@ fn update(
 fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer) -> Result<Option<Customer>> {
     let id = tx.new_id();
     let metadata = new.metadata.clone().unwrap_or_default();
-    let (email, key) = (&new.email, email_key(&new.email));
-    let values = [id.into(), organization.into(), email.into(), (&key).into(), metadata.bind()?, tx.now().into()];
+    let email = if is_new_walk_in(&new.email) { walk_in_address(id) } else { new.email.clone() };
+    let key = email_key(&email);
+    let values = [id.into(), organization.into(), (&email).into(), (&key).into(), metadata.bind()?, tx.now().into()];
     let inserted = tx.insert_row(INSERT, &values)?;
-    Ok(inserted.then(|| Customer { id, name: new.name.clone(), email: email.clone(), metadata }))
+    Ok(inserted.then(|| Customer { id, name: new.name.clone(), email, metadata }))
 }
 
 /// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent, and so are both
