@@ -61,11 +61,15 @@
 //! | Find a tenant by a name of your own | [`get_organization_by_reference`](TicketingService::get_organization_by_reference) |
 //! | Suspend a tenant | [`suspend_organization`](TicketingService::suspend_organization), [`resume_organization`](TicketingService::resume_organization) |
 //! | Bill tenants by usage | [`get_organization_usage`](TicketingService::get_organization_usage), [`list_organization_usage`](TicketingService::list_organization_usage) |
-//! | Sell for cash in one call | [`create_order`](TicketingService::create_order) with [`PaymentChoice::Paid`](order::PaymentChoice::Paid) |
+//! | Sell for cash or at a card terminal in one call | [`create_order`](TicketingService::create_order) with [`CreateOrder::paid`](order::CreateOrder::paid) |
+//! | Sell to customers without an e-mail address | [`NewCustomer::walk_in`](order::NewCustomer::walk_in) |
+//! | Tell tills and cashiers apart in the ledger | [`caller.named("till-1")?`](Caller::named) |
 //! | Complete orders that are paid manually later | [`mark_order_paid`](TicketingService::mark_order_paid) |
 //! | Record money that was returned manually | [`mark_order_refunded`](TicketingService::mark_order_refunded) |
 //! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
+//! | Find the first and the last moment of a local day | [`Timestamp::day("2026-11-28", "Europe/Berlin")`](Timestamp::day) |
+//! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
 //! | Send the mail with the tickets | [`Builder::on_notification`], and the example `mail` |
@@ -81,6 +85,7 @@
 //! | [`organization`] | tenants, their API keys, and scopes |
 //! | [`event`], [`ticket_type`], [`discount`] | what is sold, its prices and reductions |
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
+//! | [`door`] | check-in on devices: links, lists of tickets, reports of scans |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`stripe`] | the payment gateway for Stripe Checkout (feature `stripe`) |
 //! | [`documents`] | tickets as PDF (feature `documents`) |
@@ -96,8 +101,8 @@
 //! # Embedding
 //!
 //! A [`TicketingService`] is cheap to clone. All clones share one store and can be used from any thread. The methods
-//! block: asynchronous code calls them with `TicketingService::run` (feature `server`), or on a blocking thread of its
-//! own. The module [`server`] has a guide for axum applications.
+//! block: asynchronous code calls them with `TicketingService::run` (feature `tokio`, which `server` includes), or on a
+//! blocking thread of its own. The module [`server`] has a guide for axum applications.
 //!
 //! [`TicketingService::builder`] configures everything that has a default, in particular:
 //!

@@ -100,7 +100,9 @@ impl fmt::Display for FieldErrors {
             if error.path.is_empty() {
                 write!(f, "{separator}the request {}", error.message)?;
             } else {
-                write!(f, "{separator}{} {}", error.path, error.message)?;
+                // A message usually goes on with the sentence. Those that a customer reads are sentences of their own.
+                let colon = if error.message.starts_with(char::is_uppercase) { ":" } else { "" };
+                write!(f, "{separator}{}{colon} {}", error.path, error.message)?;
             }
         }
         match self.errors.len().saturating_sub(MAX_IN_MESSAGE) {
@@ -140,6 +142,14 @@ mod tests {
         assert!(sentence.starts_with("tags[0] must be a string; tags[1] must be a string; "), "{sentence}");
         assert!(sentence.ends_with("; tags[19] must be a string; and 5 more"), "{sentence}");
         assert_eq!(errors.as_slice().len(), 25);
+    }
+
+    #[test]
+    fn a_message_that_is_a_sentence_of_its_own_follows_a_colon() {
+        let mut errors = FieldErrors::default();
+        errors.add("price", "must be a number");
+        errors.add("discountCode", "Discount code not found");
+        assert_eq!(errors.to_string(), "price must be a number; discountCode: Discount code not found");
     }
 
     #[test]

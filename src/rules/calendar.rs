@@ -1,6 +1,7 @@
 //! Calendar days and wall-clock times in a time zone.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use crate::form::text::minutes_of_day;
 use crate::model::sale::event::Event;
 use crate::model::values::timestamp::{Timestamp, TimestampError};
 
-const DAY: i64 = 86_400;
+/// The seconds of a day.
+pub(super) const DAY: i64 = 86_400;
 
 /// A time zone of the IANA database.
 #[derive(Debug, Clone, Copy)]
@@ -141,6 +143,15 @@ impl Zone {
             return Err(TimestampError::Skipped);
         }
         Timestamp::from_millis(first * 1000 + shown.rem_euclid(1000))
+    }
+
+    /// From the first instant of a day to that of the next one. `days` is the number of days since 1970-01-01.
+    pub(super) fn day(self, days: i64) -> Result<Range<Timestamp>, TimestampError> {
+        let (start, end) = (self.first_at(days * DAY), self.first_at((days + 1) * DAY));
+        if start == end {
+            return Err(TimestampError::Skipped);
+        }
+        Ok(Timestamp::from_millis(start * 1000)?..Timestamp::from_millis(end * 1000)?)
     }
 
     /// The first instant at which clocks show this time or a later one, both in seconds.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use ticketing::error::Reason;
 use ticketing::event::EventSummary;
 use ticketing::id::{OrderId, RefundId, TicketId};
-use ticketing::order::{CreateOrder, NewOrderItem, Order, OrderStatus, PaymentStatus};
+use ticketing::order::{CreateOrder, ListOrders, NewOrderItem, Order, OrderStatus, PaymentStatus};
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{ListRefunds, RefundOrder, RefundOrderResponse, RefundStatus};
 use ticketing::ticket::TicketStatus;
@@ -41,6 +41,46 @@ fn asked(fixture: &Fixture) -> Vec<Amount> {
     fixture.gateway.refunds().iter().map(|request| request.amount).collect()
 }
 
+/// How many tickets of each item are cancelled, and what they have cost: as the order and as a list of orders show it.
+fn cancelled_of(fixture: &Fixture, order: &Order) -> Vec<(i64, Amount)> {
+    let read = fixture.read_order(order.id);
+    let of_order: Vec<_> = read.items.iter().map(|item| (item.cancelled_quantity, item.cancelled_amount)).collect();
+    let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("orders").data;
+    let listed = listed.into_iter().find(|listed| listed.id == order.id).expect("the order");
+    let of_list: Vec<_> = listed.items.iter().map(|item| (item.cancelled_quantity, item.cancelled_amount)).collect();
+    assert_eq!(of_list, of_order);
+    of_order
+}
+
+#[test]
+fn an_item_tells_which_of_its_tickets_are_cancelled_and_what_they_have_cost() {
+    let fixture = Fixture::new();
+    let (ticket_type, order) = order_for_ten(&fixture);
+    let [first, _, third] = ids(&order)[..] else { panic!("{order:?}") };
+    let event = fixture.event();
+    let (seat, free) = (fixture.ticket_type(&event, 1250, 10), fixture.ticket_type(&event, 0, 10));
+    let items = [NewOrderItem::new(seat.id, 2), NewOrderItem::new(free.id, 1), NewOrderItem::new(seat.id, 1)];
+    let mixed = CreateOrder::with_items(event.id, new_customer(), items).paid(ManualMethod::Card);
+    let mixed = fixture.service.create_order(&fixture.caller, mixed).expect("sold").order;
+    let unpaid = fixture.order(&seat, 1);
+    assert_eq!(cancelled_of(&fixture, &order), [(0, eur(0))]);
+    // A ticket that is cancelled without a refund counts too, and an amount that is refunded without tickets does not.
+    fixture.service.cancel_ticket(&fixture.caller, third).expect("cancelled");
+    refund_amount(&fixture, order.id, 100).expect("refunded");
+    assert_eq!(cancelled_of(&fixture, &order), [(1, eur(333))]);
+    refund_tickets(&fixture, order.id, &[first]);
+    assert_eq!(cancelled_of(&fixture, &order), [(2, eur(667))]);
+    let tickets = ids(&mixed);
+    refund_tickets(&fixture, mixed.id, &[tickets[1], tickets[2]]);
+    assert_eq!(cancelled_of(&fixture, &mixed), [(1, eur(1250)), (1, eur(0)), (0, eur(0))]);
+    fixture.service.cancel_order(&fixture.caller, mixed.id).expect("cancelled");
+    assert_eq!(cancelled_of(&fixture, &mixed), [(2, eur(2500)), (1, eur(0)), (1, eur(1250))]);
+    // It never had tickets.
+    fixture.service.cancel_order(&fixture.caller, unpaid.id).expect("cancelled");
+    assert_eq!(cancelled_of(&fixture, &unpaid), [(0, eur(0))]);
+    assert_eq!(fixture.sold(&ticket_type), 1);
+}
+
 /// A paid order of three tickets for 10.00: 3 × 4.00 less 2.00.
 fn order_for_ten(fixture: &Fixture) -> (TicketType, Order) {
     let event = fixture.event();
@@ -65,6 +105,7 @@ fn tickets_are_cancelled_and_their_share_is_refunded_until_the_last_one_cancels_
     let statuses = |order: &Order| order.tickets().map(|ticket| ticket.status).collect::<Vec<_>>();
     let (cancelled, valid) = (TicketStatus::Cancelled, TicketStatus::NotCheckedIn);
     assert_eq!(statuses(&first.order), [cancelled, valid, valid]);
+    assert_eq!(cancelled_of(&fixture, &order), [(1, eur(334))]);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
     assert_eq!(fixture.sold(&ticket_type), 2);
     let listed = fixture.service.list_refunds(&fixture.caller, ListRefunds::default().order(order.id)).expect("a page");

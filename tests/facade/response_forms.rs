@@ -36,7 +36,7 @@ const DISCOUNT: &str =
 const ORDER: &str = "id total discountedAmount status customerId eventId organizerId affiliateCode discountCode
     reference metadata checkoutReminderSent currency paymentMethod completedAt createdAt updatedAt customer paymentGateway
     items";
-const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount orderId ticketId createdAt updatedAt";
+const ITEM: &str = "id quantity price itemSubtotal itemDiscount finalAmount cancelledQuantity cancelledAmount orderId ticketId createdAt updatedAt";
 const TICKET: &str =
     "id ticketId orderItemId customerId code downloadTicketUrl status checkInDate checkOutDate checkedInById
     isInternal internalAllocationId ticketLabel firstScanDate expiresAt lastScanDate scanCount createdAt updatedAt";

@@ -318,6 +318,11 @@ fn body_with(base: &Value, pointer: &str, value: Option<&Value>) -> Value {
     body
 }
 
+/// The order as one that is paid already.
+fn with_payment(base: &Value) -> Value {
+    body_with(&body_with(base, "/checkoutRedirectUrls", None), "/paid", Some(&json!({})))
+}
+
 #[test]
 fn each_field_of_each_body_has_exactly_the_documented_bounds() {
     let walkthrough = Walkthrough::run();
@@ -339,7 +344,11 @@ fn each_field_of_each_body_has_exactly_the_documented_bounds() {
         for field in fields {
             let mut check = FieldCheck { operation: &operation.name, path: &field.path, checked: 0 };
             let mut send = |value: Option<&Value>| {
-                let body = body_with(&base, &field.pointer, value);
+                let body = match field.pointer.strip_prefix("/paid/") {
+                    // An order with a payment has no checkout.
+                    Some(_) => body_with(&with_payment(&base), &field.pointer, value),
+                    None => body_with(&base, &field.pointer, value),
+                };
                 keys += 1;
                 match operation.name.as_str() {
                     // An amount is refunded only with a key.

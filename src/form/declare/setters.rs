@@ -9,8 +9,8 @@
 //! | `Change<Option<T>>` | `field(value)`, and `clear_field()`, which sets it to `None` |
 //! | `PageRequest<C>` | `page(value)`, `limit(value)` and `after(cursor)` |
 //!
-//! For a `String`, `Scopes` or `MarkPaid` it takes anything that converts into one, and for a `Vec` anything that iterates over the
-//! items. Other types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
+//! For a `String`, `Scopes` or `MarkPaid` it takes anything that converts into one, and for a `Vec` or `Metadata` anything that
+//! iterates over the items. Other types are taken as they are, so that `"2100-06-01T18:00:00Z".parse()?` needs no type annotation.
 
 /// Declares a struct together with setters, if it has no form.
 macro_rules! with_setters {
@@ -164,6 +164,12 @@ macro_rules! setter {
     };
     ($docs:tt $name:ident $field:ident $holder:ident: MarkPaid) => {
         $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<MarkPaid>) $name.into() }
+    };
+    ($docs:tt $name:ident $field:ident $holder:ident: Metadata) => {
+        $crate::form::declare::setters::setter! {
+            $docs $name $field $holder (impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>)
+            $name.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+        }
     };
     ($docs:tt $name:ident $field:ident $holder:ident: Scopes) => {
         $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<Scopes>) $name.into() }

@@ -66,7 +66,7 @@ responses! {
         pub recorded_at: Timestamp,
         /// The API key that recorded it. Not set if the gateway reported it.
         pub recorded_by: Option<ApiKeyId>,
-        /// The [name](crate::Caller::named) of the caller that recorded it.
+        /// The name of the caller that recorded it, such as a till of a program. Calls over HTTP have none.
         pub recorded_by_name: Option<String>,
         /// Whether an earlier version recorded what this was derived from.
         pub backfilled: bool,

@@ -79,7 +79,7 @@ responses! {
         pub owed: Amount,
         /// The API key that recorded it manually.
         pub recorded_by: Option<ApiKeyId>,
-        /// The [name](crate::Caller::named) of the caller that recorded it.
+        /// The name of the caller that recorded it, such as a till of a program. Calls over HTTP have none.
         pub recorded_by_name: Option<String>,
         /// Whether an earlier version recorded the order, so that this was derived from it.
         pub backfilled: bool,
@@ -98,8 +98,7 @@ impl MarkPaid {
 }
 
 form! {
-    /// A payment that was taken manually: of an order that is [marked as paid](crate::TicketingService::mark_order_paid),
-    /// or of a [new order](field@crate::order::CreateOrder::paid).
+    /// A payment that was taken manually, for an order that is then marked as paid, or for a new order.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct MarkPaid {
         /// How the money was taken. By default OTHER, and for a new order CASH.

@@ -195,6 +195,25 @@ impl MarkRefunded {
     pub fn all(how: RefundMethod) -> Self {
         Self { how: Some(how), ..Self::default() }
     }
+
+    /// Creates a request that records that a refund was returned whole.
+    ///
+    /// ```
+    /// use ticketing::payment::{ManualMethod, MarkRefunded, RefundMethod, RefundOrder};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let sale = CreateOrder::new(event.id, ada, ticket_type.id, 2).paid(ManualMethod::Card);
+    /// let sold = service.create_order(&caller, sale)?;
+    /// let refund = RefundOrder::of_tickets([sold.issued_tickets[0].id]);
+    /// let refunded = service.refund_order(&caller, sold.order.id, refund)?;
+    /// let returned = MarkRefunded::of(&refunded).how(RefundMethod::Card);
+    /// let marked = service.mark_order_refunded(&caller, sold.order.id, returned)?;
+    /// assert_eq!(marked.settled[0].amount, Amount::cents(1250));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of(refunded: &RefundOrderResponse) -> Self {
+        Self { refund_id: refunded.refund_id, amount: Some(refunded.amount), ..Self::default() }
+    }
 }
 
 form! {

@@ -27,7 +27,7 @@ responses! {
         pub id: CustomerId,
         /// The name given with this order or ticket.
         pub name: String,
-        /// The e-mail address as it was first given. A [walk-in](NewCustomer::walk_in) has one under `walk-in.invalid`,
+        /// The e-mail address as it was first given. A customer who gave none has one under `walk-in.invalid`,
         /// which reaches nobody.
         pub email: String,
         /// What the organization has attached to the customer. It is the same in all orders and tickets of the

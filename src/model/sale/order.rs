@@ -141,6 +141,12 @@ with_shared_fields! {
         item_discount: Amount,
         /// The subtotal less the discount.
         final_amount: Amount,
+        /// The number of its tickets that are cancelled, whether their price was refunded or not.
+        cancelled_quantity: i64 [default],
+        /// What the cancelled tickets have cost: their shares of the final amount, as a refund of these tickets gives
+        /// them back. What was given back is known of an order only, and is among its details: an amount can be refunded
+        /// without tickets, and tickets can be cancelled without a refund.
+        cancelled_amount: Amount [default],
         /// The order.
         order_id: OrderId,
         /// The ticket type.
@@ -148,7 +154,7 @@ with_shared_fields! {
         ticket_type_id: TicketTypeId,
         /// When the order was created.
         created_at: Timestamp,
-        /// The same as the time of creation: an item never changes.
+        /// The same as the time of creation: what was ordered never changes.
         updated_at: Timestamp,
     }
 

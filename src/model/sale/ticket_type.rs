@@ -35,8 +35,8 @@ text_enum! {
 }
 
 text_enum! {
-    /// Whether a ticket type can be ordered now, and if not, why: what
-    /// [`create_order`](crate::TicketingService::create_order) would say of one ticket.
+    /// Whether one ticket of a type can be ordered now, and if not, why. It follows from the same conditions as the answer
+    /// to an order.
     pub enum SaleState {
         /// It can be ordered.
         OnSale = "ON_SALE",
@@ -44,8 +44,7 @@ text_enum! {
         NotYet = "NOT_YET",
         /// Its sale has ended, or its event.
         Ended = "ENDED",
-        /// No seat is left, or the organizer has set its [status](TicketTypeStatus::DisplayAsSoldOut) or that of the
-        /// event to sold out.
+        /// No seat is left, or the organizer shows it or its event as sold out.
         SoldOut = "SOLD_OUT",
         /// It is not offered: its event is not published or was cancelled, or its status is neither on sale nor sold
         /// out.
@@ -116,8 +115,7 @@ responses! {
         pub metadata: Metadata [default],
         /// When the ticket type was created.
         pub created_at: Timestamp,
-        /// When the ticket type was last changed. Sales do not count as changes: they change `sold`, `available` and
-        /// `sale_state` only.
+        /// When the ticket type was last changed. Sales do not count as changes.
         pub updated_at: Timestamp,
         /// The number of the current version. Every change increases it; sales do not.
         pub revision: i64 [default = "crate::model::first_revision"],

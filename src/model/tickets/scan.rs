@@ -55,7 +55,7 @@ text_enum! {
 text_enum! {
     /// What all scans of a ticket together say of one of them.
     pub enum ScanOutcome {
-        /// The holder was let in, and the ticket admits him.
+        /// The holder was let in, and the ticket admits them.
         Admitted = "ADMITTED",
         /// The holder was let out.
         Left = "LEFT",

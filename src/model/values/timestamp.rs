@@ -112,6 +112,9 @@ pub enum TimestampError {
     /// The text is not a local date and time, or its date does not exist.
     #[error("must be a local date and time such as 2026-06-01T20:00, without Z or offset, in the years 1970 to 9999")]
     LocalFormat,
+    /// The text is not a date, or the date does not exist.
+    #[error("must be a date such as 2026-06-01, in the years 1970 to 9999")]
+    DateFormat,
 }
 
 impl FromStr for Timestamp {

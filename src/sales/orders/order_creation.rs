@@ -263,7 +263,7 @@ fn insert(
     let mut order = orders::insert(tx, new)?;
     for (entry, price) in entries.into_iter().zip(priced.price.items) {
         let stored = order_items::insert(tx, order.id, entry.ticket_type, price)?;
-        let item = stored.summary(decimals, order.created_at);
+        let item = stored.summary(decimals, order.created_at, []);
         let issued_tickets =
             if free { issued_tickets::issue_for_item(tx, &holder(&order), stored)? } else { Vec::new() };
         order.items.push(OrderItem::with_fields_of(item, entry.offer.name, issued_tickets));

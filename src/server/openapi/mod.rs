@@ -70,7 +70,8 @@ fn server_url<'a>(state: &'a AppState, request: &'a Request) -> &'a str {
 }
 
 const DESCRIPTION: &str = "Sells tickets for events: ticket types, orders with payment, issued tickets with scannable \
-    codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key.\n\n\
+    codes, check-in, discounts and webhooks. Every request acts for one organization: that of its API key. The version \
+    of this document is that of the API; the program that serves it has another one.\n\n\
     Amounts are numbers in the event's currency. Timestamps are in UTC and end in `Z`, such as \
     `2026-06-01T18:00:00Z`; requests may leave out the seconds. A field of a response that can be null is always \
     present. Unknown fields of a request body are ignored; a query parameter that the operation does not have is an \

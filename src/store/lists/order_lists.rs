@@ -264,8 +264,14 @@ fn with_items(tx: &Transaction<'_>, found: PageItems<(OrderSummary, Decimals)>) 
         items.sort_by_key(|item| item.order_id);
         items
     });
+    // Other orders have no tickets.
+    let completed = found.items.iter().filter(|(order, _)| order.completed_at.is_some()).map(|(order, _)| order.id);
+    let cancelled = order_items::cancelled_of_orders(tx, &completed.collect::<Vec<_>>())?;
     for (mut order, decimals) in found.items {
-        let summary = |item: &StoredItem| item.summary(decimals, order.created_at);
+        let summary = |item: &StoredItem| {
+            let cancelled = cancelled.get(&item.id).into_iter().flatten().copied();
+            item.summary(decimals, order.created_at, cancelled)
+        };
         order.items = match &items_of_all {
             Some(items) => {
                 let first = items.partition_point(|item| item.order_id < order.id);

@@ -1,5 +1,6 @@
 //! The items of orders.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::error::Result;
@@ -9,9 +10,10 @@ use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrderItemId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
+use crate::rules::money::refund_share::ticket_share;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::{ListQuery, children};
-use crate::store::{LockedEvent, Transaction};
+use crate::store::{LockedEvent, Row, Transaction};
 
 const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, quantity, price, discount)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
@@ -22,6 +24,11 @@ pub(in crate::store) const WITH_NAMES: &str =
     "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount,
         SUBSTR(t.name, 1, 255) AS name
     FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
+const CANCELLED_TICKETS: &str = "SELECT order_item_id, earlier FROM (
+    SELECT order_item_id, status, ROW_NUMBER() OVER (PARTITION BY order_item_id ORDER BY id) - 1 AS earlier
+    FROM tickets WHERE order_id";
+pub(in crate::store) static CANCELLED: LazyLock<ListQuery> =
+    LazyLock::new(|| ListQuery::new(CANCELLED_TICKETS, ") numbered WHERE status = 'CANCELLED'"));
 static OF_ORDERS: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(BY_ORDERS, "ORDER BY id"));
 
 row_struct! {
@@ -40,8 +47,16 @@ row_struct! {
 
 impl StoredItem {
     /// Returns the item of an order that was created at `created_at`, in a currency with `decimals` decimals.
-    pub(crate) fn summary(self, decimals: Decimals, created_at: Timestamp) -> OrderItemSummary {
+    /// `cancelled` are the numbers of its cancelled tickets among its tickets, from 0.
+    pub(crate) fn summary(
+        self,
+        decimals: Decimals,
+        created_at: Timestamp,
+        cancelled: impl IntoIterator<Item = usize>,
+    ) -> OrderItemSummary {
         let amount = |minor| Amount::in_currency(minor, decimals);
+        let shares = cancelled.into_iter().map(|index| ticket_share(self.price, index, 1));
+        let (cancelled, cancelled_amount) = shares.fold((0, 0), |(number, sum), share| (number + 1, sum + share));
         OrderItemSummary {
             id: self.id,
             quantity: self.price.quantity,
@@ -49,6 +64,8 @@ impl StoredItem {
             item_subtotal: amount(self.price.subtotal()),
             item_discount: amount(self.price.discount),
             final_amount: amount(self.price.final_amount()),
+            cancelled_quantity: cancelled,
+            cancelled_amount: amount(cancelled_amount),
             order_id: self.order_id,
             ticket_type_id: self.ticket_type_id,
             created_at,
@@ -81,6 +98,19 @@ pub(crate) fn of_orders_up_to(
 /// Returns the items of these orders. The items of an order are in the order of its request.
 pub(crate) fn of_orders(tx: &Transaction<'_>, orders: &[OrderId]) -> Result<Vec<StoredItem>> {
     children(tx, &OF_ORDERS, orders, usize::MAX, StoredItem::read)
+}
+
+/// Returns the numbers of the cancelled tickets of these orders among the tickets of their item, from 0.
+pub(crate) fn cancelled_of_orders(
+    tx: &Transaction<'_>,
+    orders: &[OrderId],
+) -> Result<HashMap<OrderItemId, Vec<usize>>> {
+    let mut cancelled: HashMap<OrderItemId, Vec<usize>> = HashMap::new();
+    let read = |row: &Row<'_>| Ok((row.get("order_item_id")?, row.count("earlier")?));
+    for (item, earlier) in children(tx, &CANCELLED, orders, usize::MAX, read)? {
+        cancelled.entry(item).or_default().push(usize::try_from(earlier).unwrap_or(usize::MAX));
+    }
+    Ok(cancelled)
 }
 
 /// Returns the items of an order with the names of their ticket types, in the order of its request.

@@ -8,6 +8,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::customer::Customer;
 use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
+use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId};
@@ -177,8 +178,10 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: OrderI
     }
     let mut items = Vec::new();
     for (stored, name) in order_items::with_names(tx, id)? {
-        let item = stored.summary(decimals, order.created_at);
-        items.push(OrderItem::with_fields_of(item, name, issued.remove(&stored.id).unwrap_or_default()));
+        let tickets = issued.remove(&stored.id).unwrap_or_default();
+        let cancelled = tickets.iter().enumerate().filter(|(_, ticket)| ticket.status == TicketStatus::Cancelled);
+        let item = stored.summary(decimals, order.created_at, cancelled.map(|(index, _)| index));
+        items.push(OrderItem::with_fields_of(item, name, tickets));
     }
     Ok(Order::with_fields_of(order, items))
 }
