@@ -39,6 +39,10 @@ async fn page(State(state): State<AppState>, headers: HeaderMap) -> Response {
 }
 
 async fn script(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    let make = || scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
+    let make = || {
+        let mut script = scalar_api_reference::get_asset("scalar.js").unwrap_or_default();
+        script.extend_from_slice(include_bytes!("../docs.js"));
+        script
+    };
     state.files.respond("scalar.js".to_owned(), make, &headers, &SCRIPT_HEADERS).await
 }
