@@ -64,6 +64,7 @@ fn paid(payment: &ReceiptPayment, zone: Zone, words: &Words) -> Line {
     let label = match payment.manual_method {
         None => words.receipt.paid_online,
         Some(ManualMethod::Cash) => words.receipt.paid_in_cash,
+        Some(ManualMethod::Card) => words.receipt.paid_by_card,
         Some(ManualMethod::Transfer) => words.receipt.paid_by_transfer,
         Some(ManualMethod::Other) => words.receipt.paid,
     };

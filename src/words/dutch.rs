@@ -86,6 +86,7 @@ pub(super) static DUTCH: Words = Words {
         paid: "Betaald",
         paid_online: "Online betaald",
         paid_in_cash: "Contant betaald",
+        paid_by_card: "Met kaart betaald",
         paid_by_transfer: "Per overschrijving betaald",
         refunded: "Terugbetaald",
         refund_due: "Terugbetaling volgt",

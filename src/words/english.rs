@@ -73,6 +73,7 @@ const WORDS: Words = Words {
         paid: "Paid",
         paid_online: "Paid online",
         paid_in_cash: "Paid in cash",
+        paid_by_card: "Paid by card",
         paid_by_transfer: "Paid by bank transfer",
         refunded: "Refunded",
         refund_due: "Refund pending",

@@ -95,6 +95,7 @@ pub(super) static FRENCH: Words = Words {
         paid: "Payé",
         paid_online: "Payé en ligne",
         paid_in_cash: "Payé en espèces",
+        paid_by_card: "Payé par carte",
         paid_by_transfer: "Payé par virement",
         refunded: "Remboursé",
         refund_due: "Remboursement en cours",

@@ -89,6 +89,7 @@ pub(super) static GERMAN: Words = Words {
         paid: "Bezahlt",
         paid_online: "Online bezahlt",
         paid_in_cash: "Bar bezahlt",
+        paid_by_card: "Mit Karte bezahlt",
         paid_by_transfer: "Per Überweisung bezahlt",
         refunded: "Erstattet",
         refund_due: "Erstattung folgt",

@@ -92,6 +92,7 @@ pub(super) static ITALIAN: Words = Words {
         paid: "Pagato",
         paid_online: "Pagato online",
         paid_in_cash: "Pagato in contanti",
+        paid_by_card: "Pagato con carta",
         paid_by_transfer: "Pagato con bonifico",
         refunded: "Rimborsato",
         refund_due: "Rimborso in corso",

@@ -89,6 +89,7 @@ pub(super) static SPANISH: Words = Words {
         paid: "Pagado",
         paid_online: "Pagado en línea",
         paid_in_cash: "Pagado en efectivo",
+        paid_by_card: "Pagado con tarjeta",
         paid_by_transfer: "Pagado por transferencia",
         refunded: "Reembolsado",
         refund_due: "Reembolso en curso",

@@ -130,6 +130,7 @@ pub(crate) struct Receipt {
     /// Through the payment gateway.
     pub(crate) paid_online: &'static str,
     pub(crate) paid_in_cash: &'static str,
+    pub(crate) paid_by_card: &'static str,
     pub(crate) paid_by_transfer: &'static str,
     pub(crate) refunded: &'static str,
     pub(crate) refund_due: &'static str,
