@@ -256,7 +256,8 @@ pub mod ticket {
 pub mod door {
     pub use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
     pub use crate::model::tickets::roster::{
-        GetRoster, Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType,
+        GetRoster, Roster, RosterCounts, RosterEvent, RosterOrder, RosterOrderTicket, RosterTicket, RosterTicketType,
+        ScanConflict,
     };
     pub use crate::model::tickets::scan::{
         ListScans, LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket,

@@ -407,6 +407,49 @@ fn a_ticket_of_the_roster_is_checked_in_only_with_the_proof_of_its_code() {
 }
 
 #[test]
+fn an_order_lists_its_tickets_with_their_proofs_and_without_codes_and_names() {
+    let fixture = Fixture::new();
+    let (event, other) = (fixture.event(), fixture.event());
+    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let order = fixture.paid_order(&ticket_type, 3);
+    let gate = fixture.gate(&event);
+    let service = &fixture.service;
+    let get = |event: &Event, order| service.get_roster_order(&gate, event.id, order);
+    let found = get(&event, order.id).expect("the order");
+    let tickets = &order.items[0].issued_tickets;
+    service.cancel_ticket(&fixture.caller, tickets[2].id).expect("cancelled");
+    assert_eq!(found.now, at(NOW));
+    assert_eq!(found.tickets.len(), 3);
+    for (listed, ticket) in found.tickets.iter().zip(tickets) {
+        let expected = (ticket.id, ticket_type.id, &*ticket_type.name);
+        assert_eq!((listed.ticket_id, listed.ticket_type_id, &*listed.ticket_type_name), expected);
+        assert_eq!(listed.proof, base64url(&digest("scan", event.id, &ticket.code)[..16]));
+    }
+    let json = serde_json::to_string(&found).expect("JSON");
+    let customer = new_customer();
+    for secret in tickets.iter().map(|ticket| &ticket.code).chain([&customer.name, &customer.email]) {
+        assert!(!json.contains(secret), "{secret} is in {json}");
+    }
+    let scan = |number: u64, index: usize| {
+        let listed = &found.tickets[index];
+        NewScan::of_ticket(scan_id(number), ScanKind::In, listed.ticket_id, &*listed.proof, at(NOW))
+    };
+    let results = fixture.report(&gate, "Phone", [scan(1, 1), scan(2, 1), scan(3, 2)]);
+    assert_eq!(outcomes(&results), [ScanOutcome::Admitted, ScanOutcome::Refused, ScanOutcome::Refused]);
+    let statuses: Vec<_> = get(&event, order.id).expect("the order").tickets.iter().map(|it| it.status).collect();
+    assert_eq!(statuses, [TicketStatus::NotCheckedIn, TicketStatus::CheckedIn, TicketStatus::Cancelled]);
+
+    let unknown = Error::NotFound(ResourceKind::Order);
+    assert_eq!(get(&event, "order_0000000000001".parse().expect("an id")), Err(unknown.clone()));
+    assert_eq!(get(&event, fixture.order(&ticket_type, 1).id), Err(unknown.clone()), "it has no tickets yet");
+    let elsewhere = fixture.paid_order(&fixture.ticket_type(&other, 1250, 10), 1);
+    assert_eq!(get(&event, elsewhere.id), Err(unknown));
+    assert_eq!(get(&other, elsewhere.id), Err(Error::NotFound(ResourceKind::Event)), "of another key");
+    let without_link = service.get_roster_order(&fixture.caller, other.id, elsewhere.id).unwrap_err();
+    assert_eq!(without_link.reason(), Some(Reason::NoDoorLink));
+}
+
+#[test]
 fn what_the_rules_refuse_stays_in_the_log_with_the_reason() {
     let fixture = Fixture::new();
     let (event, other) = (fixture.event(), fixture.event());

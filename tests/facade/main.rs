@@ -19,6 +19,7 @@ mod deliver_due_webhooks;
 mod discount_amounts;
 mod discounts;
 mod door;
+mod door_conflicts;
 mod downtime;
 mod due_notifications;
 mod event_cancellation;

@@ -227,6 +227,9 @@ const OPERATIONS: &[(&str, Scope, Operation)] = &[
     ("get_roster", Scope::TicketsCheckIn, |resources, caller| {
         resources.service().get_roster(caller, resources.event.id, GetRoster::new()).map(drop)
     }),
+    ("get_roster_order", Scope::TicketsCheckIn, |resources, caller| {
+        resources.service().get_roster_order(caller, resources.event.id, resources.paid.id).map(drop)
+    }),
     ("upload_scans", Scope::TicketsCheckIn, |resources, caller| {
         let mut report = UploadScans::new("Phone", [let_in(1, &resources.not_checked_in.code, NOW)]);
         report.event_id = Some(resources.event.id);

@@ -59,6 +59,9 @@ const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
     ("get_roster", ResourceKind::Event, |service, caller, ids| {
         service.get_roster(caller, ids.event, GetRoster::new()).map(drop)
     }),
+    ("get_roster_order", ResourceKind::Event, |service, caller, ids| {
+        service.get_roster_order(caller, ids.event, ids.order).map(drop)
+    }),
     ("list_scans", ResourceKind::Event, |service, caller, ids| {
         service.list_scans(caller, ids.event, ListScans::new()).map(drop)
     }),

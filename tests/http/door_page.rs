@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use ticketing::server::router;
 
-use crate::common::http::Server;
+use crate::common::http::{EventOnSale, Server, event_on_sale, order_of};
 
 /// The decoder of QR codes: two files of the npm package `qr` 0.7.0, and the SHA-256 digests of what was reviewed.
 const DECODER: [(&str, &str); 2] = [
@@ -86,6 +87,56 @@ fn the_page_for_check_in_has_at_most_120_kb_compressed_and_the_reviewed_decoder(
     }
     assert!((40_000..120_000).contains(&bytes), "{bytes}");
     assert_eq!(reviewed, DECODER.len());
+}
+
+#[test]
+fn the_page_for_check_in_asks_at_once_for_all_modules_that_it_needs_to_start() {
+    let server = Server::start();
+    let mut client = server.client_with("");
+    let page = client.get("/door/").expect(200);
+    let links = page.text().split("rel=\"modulepreload\" href=\"").skip(1);
+    let preloaded: HashSet<_> = links.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect();
+    let start = page.text().split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a script");
+    let mut needed = vec![start.to_owned()];
+    for number in 0.. {
+        let Some(module) = needed.get(number).cloned() else { break };
+        for name in named(&module, client.get(&format!("/door/{module}")).expect(200).text()) {
+            if !needed.contains(&name) {
+                needed.push(name);
+            }
+        }
+    }
+    assert!(needed.len() > 8, "{needed:?}");
+    assert_eq!(preloaded, needed[1..].iter().cloned().collect());
+}
+
+#[test]
+fn a_roster_is_compressed_for_clients_that_accept_gzip() {
+    let server = Server::start();
+    let mut client = server.client();
+    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    for _ in 0..10 {
+        client.post("/v1/orders", &order_of(&event, &ticket_type, 10)).expect(201);
+    }
+    client.post(&format!("/v1/events/{event}/door-links"), &json!({"name": "Gate A"})).expect(201);
+    let path = format!("/v1/events/{event}/roster");
+    let plain = client.get(&path).expect(200);
+    let mut get = |path: &str| client.send("GET", path, &["Accept-Encoding: gzip, deflate, br"], b"").expect(200);
+    let compressed = get(&path);
+    assert_eq!((plain.header("content-encoding"), compressed.header("content-encoding")), (None, Some("gzip")));
+    for name in ["vary", "content-type", "cache-control"] {
+        assert_eq!(compressed.header(name), plain.header(name), "{name}");
+    }
+    assert_eq!(plain.header("vary"), Some("accept-encoding"));
+    let roster: Value = serde_json::from_slice(&compressed.decompressed()).unwrap();
+    assert_eq!((&roster["tickets"], &roster["counts"]), (&plain.json()["tickets"], &plain.json()["counts"]));
+    assert_eq!(roster["tickets"].as_array().unwrap().len(), 100);
+    // 12 of the 80 bytes of a ticket are the random ones of its hash.
+    assert!(compressed.body.len() < plain.body.len() / 2, "{} of {}", compressed.body.len(), plain.body.len());
+    let changes = get(&format!("{path}?since={}", roster["cursor"].as_str().unwrap()));
+    let changes: Value = serde_json::from_slice(&changes.decompressed()).unwrap();
+    assert_eq!((&changes["complete"], &changes["conflicts"]), (&json!(true), &json!([])));
+    assert_eq!(get("/v1/events").header("content-encoding"), None, "no other operation has large responses for phones");
 }
 
 #[test]

@@ -149,6 +149,28 @@ fn the_key_of_a_door_link_may_make_300_requests_per_minute() {
     }
 }
 
+#[test]
+fn the_key_of_a_door_link_may_look_up_60_orders_per_hour() {
+    let (server, clock) = start(|options| options.rate_limit = None);
+    let event = event_on_sale(&mut server.client(), "summer-night").event;
+    let links = format!("/v1/events/{event}/door-links");
+    let mut gates = ["Gate A", "Gate B"].map(|name| {
+        let link = server.client().post(&links, &json!({"name": name})).json();
+        server.client_with(link["url"].as_str().unwrap().rsplit_once('/').unwrap().1)
+    });
+    let path = format!("/v1/events/{event}/roster/orders/order_0000000000001");
+    let answered = |gate: &mut Client| (0..70).filter(|_| gate.get(&path).status == 404).count();
+    assert_eq!(gates.each_mut().map(answered), [60, 60], "each key has its own");
+    let refused = gates[0].get(&path).expect(429);
+    assert_eq!((refused.code(), refused.header("retry-after")), ("rate-limited".to_owned(), Some("3600")));
+    gates[0].get(&format!("/v1/events/{event}/roster")).expect(200);
+    assert_eq!(answered(&mut server.client()), 70, "a key that reads orders anyway");
+    clock.advance(Duration::from_millis(3_599_999));
+    assert_eq!(answered(&mut gates[0]), 0);
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(answered(&mut gates[0]), 60);
+}
+
 /// Keys that fail to authenticate, each for another reason.
 fn invalid_keys(server: &Server, clock: &ManualClock) -> [String; 5] {
     let revoked = server.key_with([Scope::EventsRead]);

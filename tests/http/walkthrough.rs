@@ -338,6 +338,7 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     let link = json!({"name": "Gate A", "until": "2100-07-02T06:00:00Z"});
     let link = recorder.call("create_door_link", &[&event], "", Some(link))["id"].clone();
     recorder.call("get_roster", &[&event], "?limit=100", None);
+    recorder.call("get_roster_order", &[&event, &order], "", None);
     let scans = json!({
         "eventId": event, "device": "Gate A, phone 1",
         "scans": [

@@ -4,9 +4,11 @@ use crate::form::declare::fields::form;
 use crate::form::declare::setters::constructor;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::MaxLength;
+use crate::error::Reason;
 use crate::model::sale::event::EventStatus;
+use crate::model::tickets::scan::{OtherScan, ScanOutcome};
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::id::{EventId, TicketId, TicketTypeId};
+use crate::model::values::id::{EventId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::responses::responses;
 use crate::model::values::timestamp::Timestamp;
 
@@ -37,6 +39,9 @@ responses! {
         pub types: Vec<RosterTicketType>,
         /// Tickets. One may come several times, and replaces what was known of it.
         pub tickets: Vec<RosterTicket>,
+        /// The conflicts of the tickets that have changed. If a ticket changes, all its conflicts are listed: a conflict
+        /// that is not listed any more was resolved by a later report. At most 1,000, the newest first.
+        pub conflicts: Vec<ScanConflict>,
         /// How many tickets there are. A device that has all of them, and no scans to report, has the same counts. If
         /// not, it should read the roster from the beginning.
         pub counts: RosterCounts,
@@ -104,6 +109,50 @@ responses! {
         pub first_scan_date: Option<Timestamp>,
         /// From this time on, the ticket cannot be checked in.
         pub expires_at: Option<Timestamp>,
+    }
+
+    /// A scan for which somebody was let in, although the ticket was checked in already or the rules refuse it. Scans with
+    /// which the staff decided against the device are not listed.
+    pub struct ScanConflict {
+        /// The row of the log.
+        pub id: ScanId,
+        /// The id that the device gave: a UUID. Not set if no device reported the scan.
+        #[cfg_attr(feature = "server", schemars(extend("format" = "uuid")))]
+        pub uuid: Option<String>,
+        /// The issued ticket.
+        pub ticket_id: TicketId,
+        /// `ADMITTED_TWICE` or `WOULD_BE_REFUSED`.
+        pub outcome: ScanOutcome,
+        /// Why the rules refuse it.
+        pub reason: Option<Reason>,
+        /// When it happened.
+        pub scanned_at: Timestamp,
+        /// The name of the device.
+        pub device: Option<String>,
+        /// The earlier admission, if the ticket was checked in already.
+        pub other: Option<OtherScan>,
+    }
+
+    /// The tickets of an order, for holders who have no code to show.
+    pub struct RosterOrder {
+        /// All tickets of the order, also cancelled ones, in the order in which they were issued.
+        pub tickets: Vec<RosterOrderTicket>,
+        /// The time of the service, with which a device can correct its clock.
+        pub now: Timestamp,
+    }
+
+    /// A ticket of an order, without its holder and its code.
+    pub struct RosterOrderTicket {
+        /// The issued ticket.
+        pub ticket_id: TicketId,
+        /// The ticket type.
+        pub ticket_type_id: TicketTypeId,
+        /// The name of the ticket type.
+        pub ticket_type_name: String,
+        /// The status.
+        pub status: TicketStatus,
+        /// What a scan of the ticket needs in place of its code: see [`NewScan::proof`](crate::door::NewScan::proof).
+        pub proof: String,
     }
 
     /// How many tickets an event has.

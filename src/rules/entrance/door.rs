@@ -57,9 +57,9 @@ pub(crate) fn roster_hash(event: EventId, code: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(&digest("roster", event, code)[..12])
 }
 
-/// Whether a proof shows that the code was seen. It cannot be made from a roster.
-pub(crate) fn is_proof(proof: &str, event: EventId, code: &str) -> bool {
-    proof == BASE64_URL_SAFE_NO_PAD.encode(&digest("scan", event, code)[..16])
+/// What shows that the code of a ticket was seen. It cannot be made from a roster.
+pub(crate) fn proof(event: EventId, code: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(&digest("scan", event, code)[..16])
 }
 
 fn digest(purpose: &str, event: EventId, code: &str) -> [u8; 32] {

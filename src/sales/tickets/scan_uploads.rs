@@ -18,7 +18,7 @@ use crate::model::tickets::scan::{
 use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::Checked;
-use crate::rules::entrance::door::{is_proof, no_door_link, time_of_scan};
+use crate::rules::entrance::door::{self, no_door_link, time_of_scan};
 use crate::rules::entrance::scan_log::{Judgement, MOST_REPLAYED, Replay, TicketState};
 use crate::store::sale::sales_figures;
 use crate::store::tenants::api_keys;
@@ -175,7 +175,7 @@ fn known_scans(
 /// Whether the scan shows that the code of the ticket was seen, and the ticket is one of the event.
 fn shows_code(scan: &Reported<'_>, ticket: &LockedTicket, event: EventId) -> bool {
     ticket.state.event_id == event
-        && scan.scan.proof.as_ref().is_none_or(|proof| is_proof(proof, event, &ticket.ticket.code))
+        && scan.scan.proof.as_ref().is_none_or(|proof| *proof == door::proof(event, &ticket.ticket.code))
 }
 
 /// The result of a scan of a code that no ticket of the event has. It is logged only if somebody passed: invented codes would

@@ -5,9 +5,7 @@
 //! that is not enough, the request gets 503. Small requests with small responses never do.
 
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -15,6 +13,7 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use axum::response::Response;
 
+use super::body::in_memory;
 use super::problem::Problem;
 use crate::environment::Locked;
 use crate::fair::Tenant;
@@ -171,11 +170,9 @@ impl Holding {
             return Ok(response);
         }
         self.resize(bytes, is_needed)?;
-        let (head, mut body) = response.into_parts();
-        // A body in memory is one frame.
-        let frame = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));
-        let Poll::Ready(Some(Ok(frame))) = frame else { return Err(Problem::internal("a body is not in memory")) };
-        Ok(Response::from_parts(head, Body::from(self.keep(frame.into_data().unwrap_or_default()))))
+        let (head, body) = response.into_parts();
+        let body = in_memory(body).ok_or_else(|| Problem::internal("a body is not in memory"))?;
+        Ok(Response::from_parts(head, Body::from(self.keep(body))))
     }
 }
 

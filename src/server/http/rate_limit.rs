@@ -1,6 +1,6 @@
-//! Rate limits for requests per API key, for failed authentications per client address, and for requests to the links
-//! of tickets and orders, per link and per client address. All use fixed windows of one minute, counted in the memory
-//! of this process.
+//! Rate limits for requests per API key, for failed authentications per client address, for requests to the links of
+//! tickets and orders, per link and per client address, and for orders that door links look up. All use fixed windows of
+//! one minute, or of one hour for the last, counted in the memory of this process.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -18,7 +18,10 @@ use crate::server::net::client_network::network;
 use crate::server::options::ServerOptions;
 
 /// The length of a window, in milliseconds.
-const WINDOW: i64 = 60_000;
+const MINUTE: i64 = 60_000;
+
+/// The length of a window for orders that door links look up.
+const HOUR: i64 = 60 * MINUTE;
 
 /// How many client addresses, or links, have a window of their own. All further ones share one window, so that a client
 /// with many addresses can neither escape its limit nor use up memory.
@@ -29,6 +32,10 @@ const MIN_FAILURES_UNTIL_UNCHECKED: u32 = 1000;
 
 /// The maximum number of requests with the key of a door link in a minute.
 const REQUESTS_OF_DOOR_LINK: u32 = 300;
+
+/// The maximum number of orders that the key of a door link can look up in an hour. An id has twelve random bits besides its
+/// time, which may be known.
+const ORDERS_OF_DOOR_LINK: u32 = 60;
 
 /// The maximum number of requests to one link in a minute.
 #[cfg(feature = "documents")]
@@ -82,6 +89,8 @@ fn seconds_rounded_up(millis: i64) -> u64 {
 pub(in crate::server) struct RateLimits {
     /// `None` if requests are not limited.
     requests: Option<Mutex<Windows<ApiKeyId>>>,
+    /// Orders that keys of door links have looked up. `None` is the window of all keys without a window of their own.
+    order_look_ups: Mutex<Windows<Option<ApiKeyId>>>,
     /// Failed authentications by client network. `None` is the window of unknown addresses, and of all networks without
     /// a window of their own.
     failures: Mutex<Windows<Option<IpAddr>>>,
@@ -104,6 +113,7 @@ impl RateLimits {
         let failures = options.failed_authentications;
         Self {
             requests: options.rate_limit.map(|limit| Mutex::new(Windows::new(limit))),
+            order_look_ups: Mutex::new(Windows { length: HOUR, ..Windows::new(ORDERS_OF_DOOR_LINK) }),
             failures: Mutex::new(Windows::new(failures)),
             #[cfg(feature = "documents")]
             link_requests_by_network: Mutex::new(Windows::new(options.link_requests)),
@@ -166,6 +176,13 @@ impl RateLimits {
         Some(windows.count_up_to(limit, key, now.millis()))
     }
 
+    /// Counts an order that a caller looks up, and refuses it if the key is that of a door link and has looked up too many.
+    pub(in crate::server) fn count_order_look_up(&self, caller: &Caller, now: Timestamp) -> Result<(), Problem> {
+        let Some(key) = caller.key.filter(|_| caller.event.is_some()) else { return Ok(()) };
+        let detail = || format!("the key of a door link may look up at most {ORDERS_OF_DOOR_LINK} orders per hour");
+        count_bounded(&self.order_look_ups, Some(key), now, detail)
+    }
+
     /// Counts a failed authentication, and returns the problem to respond with: 401, or 429 above the limit.
     pub(in crate::server) fn count_failure(&self, address: Option<IpAddr>, now: Timestamp) -> Problem {
         let detail = || "too many requests without a valid API key from this address".to_owned();
@@ -212,6 +229,8 @@ fn count_bounded<K: Hash + Eq>(
 #[derive(Debug)]
 struct Windows<K> {
     limit: u32,
+    /// How long a window lasts, in milliseconds.
+    length: i64,
     by_key: HashMap<K, Window>,
     /// When expired windows were last removed, in milliseconds since 1970.
     cleaned_at: i64,
@@ -233,12 +252,12 @@ struct Window {
 
 impl<K: Hash + Eq> Windows<K> {
     fn new(limit: u32) -> Self {
-        Self { limit, by_key: HashMap::new(), cleaned_at: 0 }
+        Self { limit, length: MINUTE, by_key: HashMap::new(), cleaned_at: 0 }
     }
 
     /// The count of `key` in its current window.
     fn current(&self, key: &K, now: i64) -> u32 {
-        let window = self.by_key.get(key).filter(|window| now < window.started_at + WINDOW);
+        let window = self.by_key.get(key).filter(|window| now < window.started_at + self.length);
         window.map_or(0, |window| window.count)
     }
 
@@ -248,12 +267,12 @@ impl<K: Hash + Eq> Windows<K> {
 
     fn count_up_to(&mut self, limit: u32, key: K, now: i64) -> RateLimitStatus {
         let window = self.by_key.entry(key).or_insert(Window { started_at: now, count: 0 });
-        if now >= window.started_at + WINDOW {
+        if now >= window.started_at + self.length {
             *window = Window { started_at: now, count: 0 };
         }
-        // If the clock was set back, the window must not last longer than a minute from now.
+        // If the clock was set back, the window must not last longer than its length from now.
         window.started_at = window.started_at.min(now);
-        let resets_at = window.started_at + WINDOW;
+        let resets_at = window.started_at + self.length;
         let mut retry_after = None;
         if window.count >= limit {
             retry_after = Some(seconds_rounded_up(resets_at - now).max(1));
@@ -268,7 +287,7 @@ impl<K: Hash + Eq> Windows<K> {
     fn remove_expired(&mut self, now: i64) {
         if (now - self.cleaned_at).abs() >= 1000 {
             self.cleaned_at = now;
-            self.by_key.retain(|_, window| now < window.started_at + WINDOW);
+            self.by_key.retain(|_, window| now < window.started_at + self.length);
         }
     }
 }

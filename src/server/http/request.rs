@@ -190,6 +190,9 @@ impl IncomingRequest {
     ) -> Result<Response, Problem> {
         let headers = &self.head.headers;
         let body = body?;
+        if operation.looks_up_order {
+            self.state.limits.count_order_look_up(caller, service.now())?;
+        }
         let needs_body = matches!(operation.input, Input::Body(_));
         let is_form = self.head.method == Method::POST && body::is_form(headers);
         if !body.is_empty() || is_form || (needs_body && headers.contains_key(CONTENT_TYPE)) {

@@ -28,6 +28,7 @@ use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_conte
 use crate::server::http::problem::Problem;
 #[cfg(feature = "documents")]
 use crate::server::public::representation::Representation;
+use crate::server::public::representation::compressed;
 
 /// The path prefix of all operations.
 pub(in crate::server) const BASE: &str = "/v1";
@@ -72,6 +73,10 @@ pub(in crate::server) struct Operation {
     pub(in crate::server) waits_for: WaitsFor,
     /// Whether it fails if the payment gateway returns no checkout.
     pub(in crate::server) starts_checkout: bool,
+    /// Whether the key of a door link may call it only for few orders.
+    pub(in crate::server) looks_up_order: bool,
+    /// Whether the response is compressed for clients that accept it.
+    is_compressed: bool,
     run: Run,
 }
 
@@ -156,6 +161,8 @@ impl Operation {
             may_require_key: false,
             waits_for: WaitsFor::Store,
             starts_checkout: false,
+            looks_up_order: false,
+            is_compressed: false,
             run: Box::new(run),
         }
     }
@@ -329,6 +336,16 @@ impl Operation {
         Self { starts_checkout: true, ..self.calls_gateway() }
     }
 
+    /// The operation shows an order to the key of a door link, which must not find orders by trying numbers.
+    pub(in crate::server) fn looks_up_order(self) -> Self {
+        Self { looks_up_order: true, ..self }
+    }
+
+    /// The response is large and read by phones. It is compressed on the thread of the call, for clients that accept it.
+    pub(in crate::server) fn compressed(self) -> Self {
+        Self { is_compressed: true, ..self }
+    }
+
     /// Whether the operation reads a request body.
     pub(in crate::server) fn reads_body(&self) -> bool {
         matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
@@ -360,7 +377,7 @@ impl Operation {
         if response.status() == StatusCode::OK {
             *response.status_mut() = self.success.status;
         }
-        Ok(response)
+        Ok(if self.is_compressed { compressed(response, &call.head.headers) } else { response })
     }
 }
 

@@ -43,10 +43,24 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Get the roster of an event",
                 "For devices at the entrance that decide without a connection: the rules of admission, and the \
                  tickets with a hash in place of each code, and without names. First come all tickets, in parts; \
-                 after that, with the `cursor` of the last answer as `since`, what has changed. The event needs a \
-                 door link.",
+                 after that, with the `cursor` of the last answer as `since`, what has changed, with the conflicts \
+                 of these tickets. The event needs a door link.",
             )
-            .conflicts(&[NoDoorLink]),
+            .conflicts(&[NoDoorLink])
+            .compressed(),
+        operation!(
+            get,
+            get_roster_order(caller, id, second_id),
+            "/events/{eventId}/roster/orders/{orderId}",
+            TicketsCheckIn
+        )
+        .docs(
+            "Get the tickets of an order at the entrance",
+            "For holders who have no code to show: the tickets of an order, without names and codes. Each has the proof \
+             that a scan of it needs. The key of a door link may look up 60 orders in an hour.",
+        )
+        .conflicts(&[NoDoorLink])
+        .looks_up_order(),
         operation!(action, upload_scans::<UploadScans>(keyed), "/tickets/scans", TicketsCheckIn)
             .docs(
                 "Report scans",

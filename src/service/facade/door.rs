@@ -6,9 +6,9 @@ use crate::form::request::Request;
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::tickets::roster::{GetRoster, MAX_TICKETS, Roster};
+use crate::model::tickets::roster::{GetRoster, MAX_TICKETS, Roster, RosterOrder};
 use crate::model::tickets::scan::{ListScans, LoggedScan, UploadScans, UploadedScans};
-use crate::model::values::id::{ApiKeyId, EventId, ScanId};
+use crate::model::values::id::{ApiKeyId, EventId, OrderId, ScanId};
 use crate::model::values::page::Page;
 use crate::rules::checked_request;
 use crate::rules::entrance::door as rules;
@@ -127,7 +127,7 @@ impl TicketingService {
 
     /// Returns a part of the roster of an event: the rules of admission, and the tickets without names and codes. In place
     /// of a code it has a hash, with which a device that sees the code finds the ticket. First come all tickets, in parts;
-    /// after that, what has changed since.
+    /// after that, what has changed since, with the [conflicts](crate::door::ScanConflict) of these tickets.
     ///
     /// Requires the scope `tickets:check-in`.
     ///
@@ -162,6 +162,43 @@ impl TicketingService {
         })
     }
 
+    /// Returns the tickets of an order without names and codes, for a holder who has no code to show but knows the number of
+    /// the order. Each has the proof with which a device reports a scan of it.
+    ///
+    /// Whoever knows the number of an order can check its tickets in with this. The server lets a door link look up 60 orders
+    /// in an hour, so that numbers cannot be tried out.
+    ///
+    /// Requires the scope `tickets:check-in`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the event does not exist, or is not that of the caller's key, or if no order of the event
+    ///   with this id has tickets.
+    /// - [`Error::Conflict`] with the reason `no-door-link`.
+    ///
+    /// ```
+    /// use ticketing::door::{NewScan, ScanKind, ScanOutcome, UploadScans};
+    /// use ticketing::organization::{CreateApiKey, Scope};
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let order = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2).payment(PaymentChoice::Paid))?.order;
+    /// let key = CreateApiKey::new("Gate A").scopes([Scope::TicketsCheckIn]).event(event.id);
+    /// let gate = service.authenticate(&service.create_api_key(organization.id, key)?.key)?;
+    ///
+    /// let tickets = service.get_roster_order(&gate, event.id, order.id)?.tickets;
+    /// assert_eq!(tickets.len(), 2);
+    /// let id = "0192f0c1-2a3b-7c4d-8e5f-0123456789ab";
+    /// let now = "2026-06-01T18:00:00Z".parse()?;
+    /// let scan = NewScan::of_ticket(id, ScanKind::In, tickets[0].ticket_id, &*tickets[0].proof, now);
+    /// let results = service.upload_scans(&gate, UploadScans::new("Phone 1", [scan]))?.results;
+    /// assert_eq!(results[0].outcome, ScanOutcome::Admitted);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_roster_order(&self, caller: &Caller, event: EventId, order: OrderId) -> Result<RosterOrder> {
+        caller.require(Scope::TicketsCheckIn)?;
+        caller.require_event(event)?;
+        let organization = caller.organization;
+        self.store()?.read(|tx| roster::of_order(tx, organization, event, order))
+    }
+
     /// Adds the scans of a device to the log of an event, and returns the result of each. Scans without a verdict are
     /// decided on now. A scan whose id is in the log already is not added again: its outcome as it stands is returned.
     ///
@@ -171,7 +208,7 @@ impl TicketingService {
     /// stored for it.
     ///
     /// An outcome can change when another device reports scans of the same ticket that happened before: see
-    /// [`list_scans`](Self::list_scans). `ticket.checked_in` is sent once for each admission that counts.
+    /// [`Roster::conflicts`](crate::door::Roster::conflicts). `ticket.checked_in` is sent once for each admission that counts.
     ///
     /// Requires the scope `tickets:check-in`.
     ///

@@ -12,12 +12,15 @@ use std::time::Duration;
 use crate::enums::text_enum::TextEnum;
 use crate::environment::first_of;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::tickets::roster::{Roster, RosterCounts, RosterEvent, RosterTicket, RosterTicketType};
+use crate::model::tickets::roster::{
+    Roster, RosterCounts, RosterEvent, RosterOrder, RosterOrderTicket, RosterTicket, RosterTicketType, ScanConflict,
+};
+use crate::model::tickets::scan::OtherScan;
 use crate::model::tickets::ticket::TicketStatus;
-use crate::model::values::id::{EventId, OrganizationId, ScanId, TicketId, TicketTypeId};
+use crate::model::values::id::{EventId, OrderId, OrganizationId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::UNKNOWN_CURSOR;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::entrance::door::roster_hash;
+use crate::rules::entrance::door::{proof, roster_hash};
 use crate::store::columns::columns;
 use crate::store::sale::events;
 use crate::store::{Row, Transaction};
@@ -64,6 +67,31 @@ pub(in crate::store) const CHANGED: &str = select!(
     ", s.id AS scan_id FROM scans s CROSS JOIN tickets t WHERE s.event_id = ?1 AND s.id > ?2 AND t.id = s.ticket_id
     ORDER BY s.id LIMIT ?3"
 );
+
+/// What the log says of the tickets of these rows: see [`Roster::conflicts`]. The earlier admission is the last one
+/// before. A ticket has at most 200 rows.
+pub(in crate::store) const CONFLICTS: &str = "SELECT c.id, c.client_id, c.ticket_id, c.outcome, c.reason, c.scanned_at, c.device,
+        o.scanned_at AS other_at, o.device AS other_device
+    FROM (
+        SELECT r.id, r.client_id, r.ticket_id, r.outcome, r.reason, r.scanned_at, r.device
+        FROM (SELECT DISTINCT s.ticket_id FROM scans s WHERE s.event_id = ?1 AND s.id > ?2 AND s.id <= ?3) AS changed
+            CROSS JOIN scans r
+        WHERE r.ticket_id = changed.ticket_id AND r.kind = 'IN' AND r.is_override = 0
+            AND r.outcome IN ('ADMITTED_TWICE', 'WOULD_BE_REFUSED')
+        ORDER BY r.id DESC LIMIT ?4
+    ) AS c LEFT JOIN scans o ON c.outcome = 'ADMITTED_TWICE' AND o.id = (
+        SELECT p.id FROM scans p
+        WHERE p.ticket_id = c.ticket_id AND p.scanned_at <= c.scanned_at AND p.id <> c.id
+            AND (p.outcome = 'ADMITTED' OR p.kind = 'BASE')
+        ORDER BY p.scanned_at DESC LIMIT 1
+    )
+    ORDER BY c.id DESC";
+pub(in crate::store) const OF_ORDER: &str =
+    "SELECT t.id, t.ticket_type_id, t.code, t.status, y.name FROM tickets t JOIN ticket_types y ON y.id = t.ticket_type_id
+    WHERE t.order_id = ?1 AND t.event_id = ?2 ORDER BY t.id";
+
+/// The greatest number of conflicts in an answer.
+const MAX_CONFLICTS: usize = 1000;
 
 /// Where the next part begins, as devices send it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +170,7 @@ pub(crate) fn read(
     let roster_event = get_event(tx, organization, event)?;
     let (types, counts) = types(tx, event)?;
     let positions: HashMap<_, _> = types.iter().map(|ticket_type| ticket_type.id).zip(0..).collect();
-    let mut part = Part { tx, event, positions, limit, tickets: Vec::new() };
+    let mut part = Part { tx, event, positions, limit, tickets: Vec::new(), conflicts: Vec::new() };
     let cursor = match cursor.flatten().filter(|cursor| cursor.is_recent(tx.now())) {
         Some(cursor) if cursor.position != Position::End => part.read_from(cursor)?,
         Some(complete) => part.read_changes(complete.started)?,
@@ -156,11 +184,36 @@ pub(crate) fn read(
         gate: None,
         types,
         tickets: part.tickets,
+        conflicts: part.conflicts,
         counts,
         now: tx.now(),
         cursor: cursor.to_string(),
         complete: cursor.position == Position::End,
     })
+}
+
+/// Returns the tickets of an order. Fails if the event has no log of scans, or no such order with tickets.
+pub(crate) fn of_order(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    order: OrderId,
+) -> Result<RosterOrder> {
+    get_event(tx, organization, event)?;
+    let tickets = tx.query_all(OF_ORDER, &[order.into(), event.into()], |row| {
+        let code: String = row.get("code")?;
+        Ok(RosterOrderTicket {
+            ticket_id: row.get("id")?,
+            ticket_type_id: row.get("ticket_type_id")?,
+            ticket_type_name: row.get("name")?,
+            status: row.get("status")?,
+            proof: proof(event, &code),
+        })
+    })?;
+    match tickets.is_empty() {
+        true => Err(Error::NotFound(ResourceKind::Order)),
+        false => Ok(RosterOrder { tickets, now: tx.now() }),
+    }
 }
 
 fn get_event(tx: &Transaction<'_>, organization: OrganizationId, event: EventId) -> Result<RosterEvent> {
@@ -202,6 +255,7 @@ struct Part<'t, 'c> {
     positions: HashMap<TicketTypeId, u32>,
     limit: i64,
     tickets: Vec<RosterTicket>,
+    conflicts: Vec<ScanConflict>,
 }
 
 impl Part<'_, '_> {
@@ -222,6 +276,26 @@ impl Part<'_, '_> {
             first_scan_date: row.get("first_scan_at")?,
             expires_at: row.get("expires_at")?,
         });
+        Ok(())
+    }
+
+    /// Adds those of the tickets in the log after one row, up to another.
+    fn add_conflicts(&mut self, after: ScanId, last: ScanId) -> Result<()> {
+        let binds = [self.event.into(), after.into(), last.into(), MAX_CONFLICTS.into()];
+        self.conflicts = self.tx.query_all(CONFLICTS, &binds, |row| {
+            let at: Option<Timestamp> = row.get("other_at")?;
+            let device = row.get("other_device")?;
+            Ok(ScanConflict {
+                id: row.get("id")?,
+                uuid: row.get("client_id")?,
+                ticket_id: row.get("ticket_id")?,
+                outcome: row.get("outcome")?,
+                reason: row.get("reason")?,
+                scanned_at: row.get("scanned_at")?,
+                device: row.get("device")?,
+                other: at.map(|at| OtherScan { at, device }),
+            })
+        })?;
         Ok(())
     }
 
@@ -266,6 +340,11 @@ impl Part<'_, '_> {
                         last = Position::Changed(row.get("scan_id")?);
                         self.push(row)
                     })?;
+                    if let Position::Changed(last) = last
+                        && last != scan
+                    {
+                        self.add_conflicts(scan, last)?;
+                    }
                 }
             }
             let is_full = (self.tickets.len() - before) as u64 >= room.unsigned_abs();

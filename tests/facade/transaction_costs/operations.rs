@@ -49,6 +49,7 @@ pub const READS: &[&str] = &[
     "get_organization",
     "get_organization_usage",
     "get_roster",
+    "get_roster_order",
     "get_ticket",
     "get_ticket_by_code",
     "get_ticket_type",

@@ -129,6 +129,8 @@ const STATEMENTS: &[Expected] = &[
     (roster::ALL, &["tickets_by_status"]),
     (roster::NEW, &["ticket_types_by_event", "tickets_by_status"]),
     (roster::CHANGED, &["scans_of_event"]),
+    (roster::CONFLICTS, &["scans_of_event", "scans_of_ticket"]),
+    (roster::OF_ORDER, &["tickets_by_order"]),
     (ticket_lists::OF_STATUS, &["tickets_by_status"]),
     (ticket_lists::CANCELLED, &["tickets_cancelled"]),
     (ticket_lists::BY_FIRST_SCAN, &["tickets_by_first_scan"]),
@@ -217,6 +219,7 @@ const SORTED: &[&str] = &[
     ledger::LIST_OF_ORDER,
     ticket_lists::BY_FIRST_SCAN,
     roster::NEW,
+    roster::CONFLICTS,
 ];
 
 /// The numbers for the statements that insert rows.
