@@ -6,8 +6,17 @@ import { decoder } from "./decoder.mjs";
 import { entrance } from "./entrance.mjs";
 import { keeping } from "./keeping.mjs";
 import { problems } from "./phone.mjs";
+import { staff } from "./staff.mjs";
 
-const PARTS = { chromium: () => entrance("chrome"), firefox: () => entrance("firefox"), keeping, camera, decoder };
+const PARTS = {
+  chromium: () => entrance("chrome"),
+  firefox: () => entrance("firefox"),
+  "staff-chromium": () => staff("chrome"),
+  "staff-firefox": () => staff("firefox"),
+  keeping,
+  camera,
+  decoder,
+};
 const wanted = process.argv.slice(6);
 for (const [name, part] of Object.entries(PARTS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;

@@ -83,15 +83,15 @@ export async function entrance(kind) {
   await phone.page.waitForSelector("#verdict.good");
   expect((await phone.verdict()).word, "Let in", "let in after a second tap");
   await phone.page.waitForSelector("#verdict[hidden]");
-  await phone.waitFor("waiting", `To report: ${OFFLINE + 5}`);
+  await phone.waitFor("waiting", `Unsent: ${OFFLINE + 5}`);
   await phone.look("offline");
   await phone.reload();
-  await phone.waitFor("waiting", `To report: ${OFFLINE + 5}`);
+  await phone.waitFor("waiting", `Unsent: ${OFFLINE + 5}`);
   expect(await phone.looks([offline[0], ...next(1)]), ["bad", "good"], "after the page was loaded again without a connection");
   await phone.kill();
   await phone.start();
   await phone.open("/door/");
-  await phone.waitFor("waiting", `To report: ${OFFLINE + 7}`);
+  await phone.waitFor("waiting", `Unsent: ${OFFLINE + 7}`);
   const [last] = next(1);
   expect((await phone.scan(last)).look, "good", "after the browser was killed");
   phone.network.set("good");
@@ -150,35 +150,59 @@ export async function entrance(kind) {
     expect(await outcomesOf(open), ["ADMITTED", ...expected], "the second scan is another one");
   }
 
-  // Two phones without a connection
+  // Two phones without a connection, which report in both orders: both learn that a ticket came in twice.
   const second = await Phone.create(`${kind}-b`, kind);
   await second.start();
   await second.open(gateB.path);
-  const [twice] = next(1);
-  for (const each of [phone, second]) {
-    await each.waitFor("signal", "Online");
-    each.network.set("cut");
+  for (const order of [[phone, second], [second, phone]]) {
+    const [twice] = next(1);
+    const which = order[0].name;
+    for (const each of order) {
+      await each.waitFor("signal", "Online");
+      each.network.set("cut");
+    }
+    expect((await phone.scan(twice)).look, "good", "a ticket at one entrance");
+    expect((await second.scan(twice)).look, "good", "the same ticket at another entrance, without a connection");
+    for (const each of order) {
+      each.network.set("good");
+      await each.reported();
+    }
+    expect((await outcomesOf(twice)).sort(), ["ADMITTED", "ADMITTED_TWICE"], `who came in twice is found, ${which} reports first`);
+    for (const [each, place] of [[phone, ", Gate B [0-9A-F]{4}"], [second, ""]]) {
+      await each.page.waitForSelector("#notices li", { timeout: 20_000 }).catch(() => {});
+      const [notice] = await each.notices();
+      const isNotice = new RegExp(`^Admitted twice: Parterre, [^,]+${place}. First at [^,]+, Gate A [0-9A-F]{4}$`).test(notice);
+      expect(isNotice, true, `what ${each.name} says of who came in twice (${notice}), ${which} reports first`);
+      await each.page.waitForSelector("#verdict[hidden]");
+      if (order[0] === phone) await each.look(`admitted-twice-${each === phone ? "first" : "second"}`);
+      await each.reload();
+      expect(await each.notices(), [notice], "what is said after the page was loaded again");
+    }
+    if (order[0] === phone) {
+      for (const each of order) {
+        await each.page.click("#notices button");
+        await each.page.waitForFunction(() => document.querySelector("#notices li") === null);
+      }
+      // The service lists the conflict again, because the ticket changes.
+      await second.waitFor("signal", "Online");
+      expect((await second.scan(twice)).look, "bad", "the ticket a third time");
+      for (const each of order) {
+        await each.reload();
+        await each.waitFor("age", "List: 0 sec");
+        expect(await each.notices(), [], "after the staff has seen it");
+      }
+      continue;
+    }
+    // A third phone reports that the holder had left before he came again: nobody came in twice.
+    const [left] = (await rowsOf(twice)).map((row) => Date.parse(row.scannedAt)).sort();
+    const scannedAt = new Date(left + 1).toISOString();
+    const scan = { id: crypto.randomUUID(), code: twice, kind: "OUT", scannedAt, verdict: "ADMITTED" };
+    await api("POST", "tickets/scans", { eventId: event, device: "Office", scans: [scan] });
+    for (const each of order) {
+      const isGone = () => document.querySelector("#notices li") === null;
+      await each.page.waitForFunction(isGone, { timeout: 25_000 }).catch(() => problems.push(`${each.name} keeps a notice`));
+    }
   }
-  expect((await phone.scan(twice)).look, "good", "a ticket at one entrance");
-  expect((await second.scan(twice)).look, "good", "the same ticket at another entrance, without a connection");
-  phone.network.set("good");
-  await phone.reported();
-  second.network.set("good");
-  await second.reported();
-  expect((await outcomesOf(twice)).sort(), ["ADMITTED", "ADMITTED_TWICE"], "who came in twice is found");
-  await second.page.waitForSelector("#notices li");
-  await second.page.waitForSelector("#verdict[hidden]");
-  await second.look("admitted-twice");
-  const notices = () => second.page.$$eval("#notices p", (texts) => texts.map((text) => text.textContent));
-  const [notice] = await notices();
-  const isNotice = new RegExp("^Admitted twice: Parterre, .+First at .+, Gate A [0-9A-F]{4}$").test(notice);
-  expect(isNotice, true, `what is said of who came in twice (${notice})`);
-  await second.reload();
-  expect(await notices(), [notice], "what is said after the page was loaded again");
-  await second.page.click("#notices button");
-  await second.page.waitForFunction(() => document.querySelector("#notices li") === null);
-  await second.reload();
-  expect(await notices(), [], "after the staff has seen it");
 
   // What is kept on the phone
   const stored = await phone.stored();

@@ -127,7 +127,7 @@ async function forget(phone, link) {
   await ask();
   await phone.look("forget");
   await phone.choose("Forget this phone");
-  await phone.page.waitForFunction(() => document.querySelector("#message").textContent.includes("No entrance yet"));
+  await phone.page.waitForFunction(() => document.querySelector("#message").textContent.includes("Not set up yet"));
   expect(await isEmpty(), true, "a phone that was forgotten");
   // With scans that are not reported
   await phone.open(link.path);
@@ -142,7 +142,7 @@ async function forget(phone, link) {
   expect([file.scans.length, sorted(file.scans)], [3, sorted(scans)], "the file of a phone that is to be forgotten");
   expect(await buttons(phone), ["Forget this phone", "Cancel"], "what can be done once scans are saved");
   await phone.choose("Forget this phone");
-  await phone.page.waitForFunction(() => document.querySelector("#message").textContent.includes("No entrance yet"));
+  await phone.page.waitForFunction(() => document.querySelector("#message").textContent.includes("Not set up yet"));
   expect(await isEmpty(), true, "a phone that was forgotten after its scans were saved");
   phone.network.set("good");
 }
@@ -170,7 +170,7 @@ async function otherEvent(phone, link, otherLink) {
   await phone.look("other-event");
   await saveAll();
   await phone.choose("Cancel");
-  await phone.waitFor("waiting", "To report: 1");
+  await phone.waitFor("waiting", "Unsent: 1");
   expect((await phone.database()).scans, scans, "scans of an event that stays");
   await openOther();
   await saveAll();
@@ -202,7 +202,7 @@ async function control(link) {
   await phone.kill();
   await phone.start();
   await phone.open("/door/");
-  expect(await phone.status("waiting"), "To report: 0", "scans that are lost by a page that stores later");
+  expect(await phone.status("waiting"), "Unsent: 0", "scans that are lost by a page that stores later");
   await phone.close();
 }
 

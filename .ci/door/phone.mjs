@@ -14,7 +14,7 @@ export const screenshots = process.env.KEEP_SCREENSHOTS;
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const problems = [];
 process.on("exit", () => problems.forEach((problem) => console.error(problem)));
-const VIEW = { width: 390, height: 844, deviceScaleFactor: 1, isMobile: true, hasTouch: true };
+export const VIEW = { width: 390, height: 844, deviceScaleFactor: 1, isMobile: true, hasTouch: true };
 const BROWSERS = {
   chrome: {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -114,6 +114,8 @@ export class Phone {
       downloadBehavior: { policy: "allow", downloadPath: this.folder },
     });
     this.page = (await this.browser.pages())[0];
+    // Otherwise Firefox does not let the Enter key press a button.
+    await this.page.bringToFront();
     this.page.on("pageerror", (error) => problems.push(`${this.name}: ${error}`));
     await this.page.setViewport(VIEW);
   }
@@ -203,7 +205,7 @@ export class Phone {
 
   /** Waits until everything is reported. */
   reported() {
-    return this.waitFor("waiting", "To report: 0");
+    return this.waitFor("waiting", "Unsent: 0");
   }
 
   /** Waits until the page would start without a connection. */
@@ -245,6 +247,11 @@ export class Phone {
     await this.page.locator(`#message button::-p-text(${text})`).click();
   }
 
+  /** What was noticed of scans after they were answered. */
+  notices() {
+    return this.page.$$eval("#notices p", (texts) => texts.map((text) => text.textContent));
+  }
+
   message() {
     return this.page.waitForSelector("#message:not([hidden])").then(() => this.page.$eval("#message", (it) => it.textContent));
   }
@@ -264,7 +271,7 @@ export class Phone {
       if (scrolled > width) problems.push(`${name} is ${scrolled} pixels wide`);
       const covered = await this.page.$$eval("header:not([hidden]) li", (items) => items.filter((item) => {
         const { x, y, width, height } = item.getBoundingClientRect();
-        return document.elementFromPoint(x + width / 2, y + height / 2) !== item;
+        return item.checkVisibility() && document.elementFromPoint(x + width / 2, y + height / 2) !== item;
       }).map((item) => item.id));
       if (covered.length > 0) problems.push(`${name} covers ${covered}`);
       // The content security policy applies to the script of the test too.

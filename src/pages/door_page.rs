@@ -21,16 +21,17 @@ macro_rules! files {
 }
 
 /// The files of the page and their types, without `words.js`.
-const FILES: [(&str, &str, &str); 16] = files! {
+const FILES: [(&str, &str, &str); 17] = files! {
     "admission.js": SCRIPT,
     "app.js": SCRIPT,
     "camera.js": SCRIPT,
-    "decoder.js": SCRIPT,
     "door.css": "text/css; charset=utf-8",
     "door.js": SCRIPT,
     "icon.svg": "image/svg+xml",
     "manifest.webmanifest": "application/manifest+json",
+    "order.js": SCRIPT,
     "qr/decode.js": SCRIPT,
+    "qr/decoder.js": SCRIPT,
     "qr/index.js": SCRIPT,
     "queue.js": SCRIPT,
     "roster.js": SCRIPT,

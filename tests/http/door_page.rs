@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use ticketing::server::router;
 
-use crate::common::http::{EventOnSale, Server, event_on_sale, order_of};
+use crate::common::http::{EventOnSale, Server, event_on_sale};
 
 /// The decoder of QR codes: two files of the npm package `qr` 0.7.0, and the SHA-256 digests of what was reviewed.
 const DECODER: [(&str, &str); 2] = [
@@ -115,8 +115,9 @@ fn a_roster_is_compressed_for_clients_that_accept_gzip() {
     let server = Server::start();
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
+    let guest = json!({"name": "Ada", "email": "ada@example.com"});
     for _ in 0..10 {
-        client.post("/v1/orders", &order_of(&event, &ticket_type, 10)).expect(201);
+        client.post("/v1/tickets/issue", &json!({"ticketId": ticket_type, "quantity": 10, "customer": guest})).expect(201);
     }
     client.post(&format!("/v1/events/{event}/door-links"), &json!({"name": "Gate A"})).expect(201);
     let path = format!("/v1/events/{event}/roster");

@@ -151,7 +151,7 @@ responses! {
         pub ticket_type_name: String,
         /// The status.
         pub status: TicketStatus,
-        /// What a scan of the ticket needs in place of its code: see [`NewScan::proof`](crate::door::NewScan::proof).
+        /// The `proof` of a scan of this ticket.
         pub proof: String,
     }
 

@@ -106,6 +106,19 @@ export function reasonAgainst(event, type, ticket, kind, at) {
   return kind === "IN" ? checkIn(event, type, ticket, at) : checkOut(ticket);
 }
 
+/** What explains a reason: the instant from which or until which a ticket is valid, or its days since 1970-01-01. Or null. */
+export function factOf(reason, event, type, ticket, at) {
+  if (reason === "not-yet-valid") return type.validFrom;
+  if (reason === "no-longer-valid") {
+    const ends = [type.validUntil, ticket.expiresAt].filter((end) => end !== null && at >= end);
+    return ends.length > 0 ? Math.min(...ends) : null;
+  }
+  if (reason !== "not-valid-today" || type.allowedDates.length === 0) return null;
+  const days = [...new Set(type.allowedDates.map((date) => dayOf(event, date)))].sort((one, other) => one - other);
+  const next = days.filter((day) => day >= dayOf(event, at));
+  return next.length > 0 ? next : days;
+}
+
 /** The state of a ticket after a scan for which its holder was let through. What the rules refuse changes nothing. */
 export function afterScan(event, type, ticket, kind, at) {
   if (reasonAgainst(event, type, ticket, kind, at) !== null) return ticket;

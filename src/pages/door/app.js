@@ -6,6 +6,7 @@
 import { normalizeCode } from "./admission.js";
 import { Camera } from "./camera.js";
 import { Door } from "./door.js";
+import { lookUp, orderNumber } from "./order.js";
 import { Queue } from "./queue.js";
 import { Roster } from "./roster.js";
 import { Service, ServiceError } from "./service.js";
@@ -112,7 +113,6 @@ async function enter(link) {
       tickets.clear();
       values.delete("roster");
       values.delete("conflicts");
-      queue.conflicts = [];
     }
   });
   navigator.storage?.persist?.().catch(() => {});
@@ -129,11 +129,13 @@ async function enter(link) {
   }
   deviceName = `${(roster.head.gate ?? "").slice(0, 59)} ${suffix}`.trim();
   await storage.write(({ values }) => values.put(deviceName, "deviceName"));
-  const notify = { changed: render, revoked, loading: () => {}, conflict, logFull };
+  roster.device = deviceName;
+  const notify = { changed: render, revoked, loading: () => {}, logFull };
   door = new Door({ roster, queue, service, device: deviceName, notify });
-  find("header h1").textContent = [roster.head.event.title, roster.head.gate].filter(Boolean).join(" · ");
+  const { event, gate } = roster.head;
+  find("#gate").textContent = gate ?? event.title;
+  find("#event").textContent = gate === null ? "" : event.title;
   find("#device").textContent = fill(words.device, { device: deviceName });
-  queue.conflicts.forEach(conflict);
   view.showScanner();
   render();
   setInterval(render, 1000);
@@ -184,6 +186,7 @@ function render() {
   const unreported = problems > 0 ? words.problems : words.waiting;
   view.setStatus("waiting", fill(unreported, { count: problems || waiting }), problems > 0 ? "bad" : "");
   view.setStatus("inside", fill(words.inside, { inside: roster.inside(queue), expected: tickets - cancelled }));
+  view.showConflicts(roster, service.now());
 }
 
 // Scanning
@@ -195,6 +198,7 @@ let work = Promise.resolve();
 
 /** A code in view of the camera. */
 function sighted(text) {
+  if (find("#scanner").hidden) return;
   const code = normalizeCode(text);
   const now = Date.now();
   seen.forEach((at, old) => { if (now - at >= SAME_CODE) seen.delete(old); });
@@ -206,15 +210,21 @@ function sighted(text) {
 
 /** Scans a code, after those before it. */
 function check(code) {
-  isWorking = true;
-  work = work.then(() => scan(code)).finally(() => { isWorking = false; });
+  decide(() => door.scan(code, kind));
 }
 
-async function scan(code) {
+/** Shows what is decided, after what was asked before. */
+function decide(ask) {
+  isWorking = true;
+  work = work.then(() => scan(ask)).finally(() => { isWorking = false; });
+  return work;
+}
+
+async function scan(ask) {
   if (!isActive || !door) return;
   let verdict;
   try {
-    verdict = await door.scan(code, kind);
+    verdict = await ask();
   } catch {
     verdict = { result: "check", reason: "cannot-be-kept" };
   }
@@ -234,18 +244,6 @@ async function letInAnyway({ subject, type, areas }) {
 
 function show(verdict, letIn) {
   view.showVerdict(verdict, { zone: roster.head.event.timezone, now: service.now(), letIn });
-}
-
-function conflict(found) {
-  const { outcome, other, type, at } = found;
-  const zone = roster.head.event.timezone;
-  const of = (instant) => view.time(instant, zone, service.now());
-  const text = fill(outcome === "ADMITTED_TWICE" ? words.admittedTwice : words.wouldBeRefused, { type, time: of(at) });
-  const first = other && fill(other.device ? words.firstWithDevice : words.first, {
-    time: of(Date.parse(other.at)), device: other.device,
-  });
-  // If it cannot be stored that it was seen, it is shown again.
-  view.addNotice([text, first].filter(Boolean).join(". "), () => queue.dismiss(found).catch(() => {}));
 }
 
 let isLogFull = false;
@@ -294,7 +292,6 @@ function save() {
 async function wipe() {
   await storage.write((stores) => Object.values(stores).forEach((store) => store.clear()));
   queue.scans = [];
-  queue.conflicts = [];
 }
 
 /** The link does not work any more: the roster goes, and what was not reported stays, for another link of the event. */
@@ -359,12 +356,16 @@ find("#typed").addEventListener("submit", (event) => {
   field.value = "";
   field.blur();
   allowSound();
-  if (code !== "") check(code);
+  const order = orderNumber(code);
+  if (order !== null) lookUp(order, { door, show, scan: (ticket) => decide(() => door.scanOfOrder(ticket, kind)) });
+  else if (code !== "") check(code);
 });
-// A scanner that types like a keyboard writes into the field, wherever the focus is.
 document.addEventListener("keydown", ({ key, ctrlKey, metaKey, target }) => {
+  if (target.matches("input, select")) return;
+  // A scanner that types like a keyboard writes into the field, wherever the focus is.
   const isTyping = key.length === 1 && key !== " " && !ctrlKey && !metaKey;
-  if (isTyping && !find("#scanner").hidden && !target.matches("input, select")) find("#code").focus();
+  if (key === "Escape") view.leave();
+  if (isTyping && view.backToScanner()) find("#code").focus();
 });
 for (const [id, direction] of [["in", "IN"], ["out", "OUT"]]) {
   find(`#${id}`).addEventListener("click", () => {

@@ -101,7 +101,7 @@ async function decoder() {
 }
 
 function ownDecoder() {
-  const worker = new Worker(new URL("decoder.js", import.meta.url), { type: "module" });
+  const worker = new Worker(new URL("qr/decoder.js", import.meta.url), { type: "module" });
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { willReadFrequently: true });
   return (video) => new Promise((resolve, reject) => {

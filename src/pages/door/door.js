@@ -3,7 +3,7 @@
 // Nobody is let in before the scan is on the disk of the phone or of the service. So each scan is put into the queue before
 // anything else is done with it, and leaves it when the service has it.
 
-import { reasonAgainst } from "./admission.js";
+import { factOf, reasonAgainst } from "./admission.js";
 import { proofOf } from "./roster.js";
 import { ServiceError } from "./service.js";
 
@@ -44,8 +44,7 @@ export class Door {
   isOnline = true;
 
   /**
-   * `notify` has the functions `changed`, `revoked`, `loading(done, all)`, `logFull`, and `conflict`, which gets one as in
-   * `queue.js`.
+   * `notify` has the functions `changed`, `revoked`, `loading(done, all)` and `logFull`.
    */
   constructor({ roster, queue, service, device, notify }) {
     this.#roster = roster;
@@ -57,18 +56,44 @@ export class Door {
 
   /**
    * Decides on a code. `result` is "admitted", "left", "refused", or "check" if the staff must look. Rejects if the scan could
-   * not be stored. `subject` is what `letIn` needs.
+   * not be stored. `fact` explains the reason, see `admission.js`, and `subject` is what `letIn` needs.
    */
   async scan(code, kind) {
-    if (!CODE.test(code)) return { result: "refused", reason: "not-a-ticket", subject: { code: code.slice(0, 255) } };
-    let ticket = await this.#roster.find(code);
-    if (ticket === null && this.isOnline) {
-      // It may be new.
-      await inTime(this.refresh());
-      ticket = await this.#roster.find(code);
-    }
+    if (!CODE.test(code)) return { result: "refused", reason: "not-a-ticket" };
+    const ticket = await this.#find(() => this.#roster.find(code));
     if (ticket === null) return this.#scanUnknown(code, kind);
-    const subject = { ticketId: ticket.ticketId, proof: await proofOf(this.#roster.head.event.id, code) };
+    return this.#scanTicket(ticket, await proofOf(this.#roster.head.event.id, code), kind);
+  }
+
+  /** The tickets of an order: see `service.js`. */
+  order(number) {
+    return this.#service.order(number);
+  }
+
+  /** The status of a ticket of an order after what is in the queue. */
+  statusOf({ ticketId, status }) {
+    const known = this.#roster.get(ticketId);
+    return known === null ? status : this.#roster.stateOf(known, this.#queue).status;
+  }
+
+  /** Decides on a ticket of an order, as `scan` does. */
+  async scanOfOrder({ ticketId, proof }, kind) {
+    const ticket = await this.#find(() => this.#roster.get(ticketId));
+    if (ticket === null) return { result: "check", reason: "not-in-list", at: this.#roster.head.at };
+    return this.#scanTicket(ticket, proof, kind);
+  }
+
+  /** Resolves to what a function finds in the roster, or null. */
+  async #find(look) {
+    const known = await look();
+    if (known !== null || !this.isOnline) return known;
+    // It may be new.
+    await inTime(this.refresh());
+    return look();
+  }
+
+  async #scanTicket(ticket, proof, kind) {
+    const subject = { ticketId: ticket.ticketId, proof };
     const scan = this.#queue.create(this.#service.now(), { kind, ...subject });
     await this.#queue.change({ add: [scan] });
     this.#notify.changed();
@@ -84,7 +109,17 @@ export class Door {
     const verdict = answer === null ? await this.#decide(question, ticket) : ofAnswer(answer);
     this.#notify.changed();
     const type = this.#roster.type(ticket);
-    return { ...verdict, type: type?.name, areas: type?.accessAreas, subject };
+    const fact = this.#factOf(verdict.reason, ticket, scan.scannedAt);
+    return { ...verdict, fact, type: type?.name, areas: type?.accessAreas, subject };
+  }
+
+  #factOf(reason, ticket, at) {
+    try {
+      return factOf(reason, this.#roster.head.event, this.#roster.type(ticket), this.#roster.get(ticket.ticketId), at);
+    } catch {
+      // This browser does not know the time zone, or the ticket is gone.
+      return null;
+    }
   }
 
   /** Lets a holder in against the rules, and logs that. */
@@ -188,7 +223,6 @@ export class Door {
   /** Stores what the service answers, and takes the scans out of the queue. */
   async #store(scans, results, question) {
     const add = [];
-    const conflicts = [];
     let answer = null;
     results.forEach((result, index) => {
       let scan = scans[index];
@@ -202,15 +236,11 @@ export class Door {
         scan = question.decided;
       }
       add.push(...this.#corrections(scan, result));
-      const isConflict = ["ADMITTED_TWICE", "WOULD_BE_REFUSED"].includes(result.outcome) && !scan.override;
-      if (isConflict) {
-        const { outcome, other, ticket } = result;
-        conflicts.push({ id: scan.id, outcome, other, type: ticket?.ticketTypeName, at: scan.scannedAt });
-      }
+      // The roster says what is to be shown of it.
+      if (["ADMITTED_TWICE", "WOULD_BE_REFUSED"].includes(result.outcome)) this.#refreshedAt = 0;
     });
     await this.#roster.apply(results.flatMap((result) => result.ticket ?? []));
-    await this.#queue.change({ add, remove: scans, conflicts });
-    conflicts.forEach((conflict) => this.#notify.conflict(conflict));
+    await this.#queue.change({ add, remove: scans });
     if (results.some((result) => result.logFull)) this.#notify.logFull();
     this.#notify.changed();
     return answer;

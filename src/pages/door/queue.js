@@ -3,9 +3,6 @@
 // A scan is {sequence, id, kind, ticketId, proof, scannedAt, verdict} or, if the staff has let in an unknown code, has
 // `code` in place of `ticketId` and `proof`. `verdict` is null while the service is asked. `override` is true if the staff
 // decided against the device, and `problem` is set if the service has refused the report of the scan for good.
-//
-// A conflict is {id, outcome, other, type, at}: the service has found that the scan with this id let somebody in who should not
-// have come in. Conflicts are kept until the staff has seen them.
 
 export class Queue {
   #storage;
@@ -13,7 +10,6 @@ export class Queue {
   /** When the last scan was made, by the clock of the service. */
   lastAt = 0;
   scans = [];
-  conflicts = [];
 
   constructor(storage) {
     this.#storage = storage;
@@ -23,7 +19,6 @@ export class Queue {
     this.scans = await this.#storage.scans();
     this.#sequence = this.scans.at(-1)?.sequence ?? 0;
     this.lastAt = (await this.#storage.value("lastAt")) ?? 0;
-    this.conflicts = (await this.#storage.value("conflicts")) ?? [];
     // The page ended while the service was asked: nobody has seen a verdict.
     const open = this.scans.filter((scan) => scan.verdict === null);
     await this.change({ update: open.map((scan) => ({ ...scan, verdict: "REFUSED" })) });
@@ -42,12 +37,10 @@ export class Queue {
   }
 
   /** Changes the queue on the disk, and then here. Rejects if that is not possible, and then nothing has changed. */
-  async change({ add = [], update = [], remove = [], conflicts = [] }) {
+  async change({ add = [], update = [], remove = [] }) {
     if (add.length + update.length + remove.length === 0) return;
-    this.conflicts = [...this.conflicts, ...conflicts];
     await this.#storage.write(({ scans, values }) => {
       if (add.length > 0) values.put(this.lastAt, "lastAt");
-      if (conflicts.length > 0) values.put(this.conflicts, "conflicts");
       // With `add`, a second window cannot overwrite a scan of this one.
       for (const scan of add) scans.add(scan, scan.sequence);
       for (const scan of update) scans.put(scan, scan.sequence);
@@ -57,12 +50,6 @@ export class Queue {
     const updated = new Map(update.map((scan) => [scan.sequence, scan]));
     const kept = this.scans.filter((scan) => !removed.has(scan.sequence));
     this.scans = [...kept.map((scan) => updated.get(scan.sequence) ?? scan), ...add];
-  }
-
-  /** Forgets a conflict that the staff has seen. */
-  async dismiss({ id }) {
-    this.conflicts = this.conflicts.filter((conflict) => conflict.id !== id);
-    await this.#storage.write(({ values }) => values.put(this.conflicts, "conflicts"));
   }
 
   /** The scans that can be reported: what the device has decided. */

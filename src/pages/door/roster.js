@@ -2,6 +2,10 @@
 //
 // A ticket is {hash, ticketId, type, status, checkInDate, firstScanDate, expiresAt} with the id of its ticket type. There are no
 // codes and no names in it. See `admission.js` for instants.
+//
+// A conflict is {id, ticketId, outcome, at, device, other, isSeen}: with the scan of this id, a device let somebody in who should
+// not have come in. Those of this device and those after an admission by this device are kept, also once the staff has seen
+// them: the service lists a conflict each time that its ticket changes.
 
 import { afterScan } from "./admission.js";
 
@@ -32,6 +36,9 @@ export class Roster {
   /** {event, gate, types, cursor, at, loadedAt}: what else the service has answered, and when. Null until it has. */
   head = null;
   counts = { tickets: 0, cancelled: 0, inside: 0 };
+  conflicts = [];
+  /** The name under which this device reports scans. */
+  device;
 
   constructor(storage) {
     this.#storage = storage;
@@ -39,6 +46,7 @@ export class Roster {
 
   async load() {
     this.head = (await this.#storage.value("roster")) ?? null;
+    this.conflicts = (await this.#storage.value("conflicts")) ?? [];
     if (this.head !== null) (await this.#storage.tickets()).forEach((ticket) => this.#set(ticket));
   }
 
@@ -47,6 +55,7 @@ export class Roster {
     if (this.head === null) return this.reload(ask, progress);
     this.#changed.clear();
     const tickets = [];
+    const listed = [];
     let answer;
     let cursor = this.head.cursor;
     do {
@@ -59,19 +68,44 @@ export class Roster {
       }
       cursor = answer.cursor;
       tickets.push(...readTickets(answer));
+      listed.push(...answer.conflicts);
     } while (!answer.complete);
     const news = tickets.filter((ticket) => !this.#changed.has(ticket.ticketId));
+    const conflicts = this.#conflictsAfter(news, listed);
     const head = { ...readHead(answer), loadedAt: this.head.loadedAt };
     await this.#storage.write(({ values, tickets: stored }) => {
       for (const ticket of news) stored.put(ticket, ticket.hash);
       values.put(head, "roster");
+      values.put(conflicts, "conflicts");
     });
     news.forEach((ticket) => this.#set(ticket));
     this.head = head;
+    // One may have been dismissed while this was stored.
+    const isSeen = (id) => this.conflicts.some((conflict) => conflict.id === id && conflict.isSeen);
+    this.conflicts = conflicts.map((conflict) => ({ ...conflict, isSeen: isSeen(conflict.id) }));
     // A difference means that something was missed. With reports in progress, the counts differ for a moment.
     const isCurrent = ["tickets", "cancelled", "inside"].every((name) => this.counts[name] === answer.counts[name]);
     const waits = Date.now() - this.head.loadedAt < 60_000;
     if (!isCurrent && !waits && isQuiet() && this.#changed.size === 0) await this.reload(ask, progress);
+  }
+
+  /** The conflicts after these tickets have changed, whose conflicts the service has listed. */
+  #conflictsAfter(tickets, listed) {
+    const ofDevice = listed.filter(({ device, other }) => [device, other?.device].includes(this.device));
+    const found = new Map(ofDevice.map(({ id, ticketId, outcome, scannedAt, device, other }) => {
+      const isSeen = this.conflicts.some((known) => known.id === id && known.isSeen);
+      return [id, { id, ticketId, outcome, at: instant(scannedAt), device, other, isSeen }];
+    }));
+    const changed = new Set(tickets.map(({ ticketId }) => ticketId));
+    // Of a ticket that has changed, what is not listed was resolved.
+    const others = this.conflicts.filter(({ id, ticketId }) => !found.has(id) && !changed.has(ticketId));
+    return [...others, ...found.values()];
+  }
+
+  /** Notes that the staff has seen a conflict. */
+  async dismiss({ id }) {
+    this.conflicts = this.conflicts.map((known) => (known.id === id ? { ...known, isSeen: true } : known));
+    await this.#storage.write(({ values }) => values.put(this.conflicts, "conflicts"));
   }
 
   /** Reads the whole roster. The old one is used until the new one is complete. */
@@ -103,6 +137,11 @@ export class Roster {
 
   async find(code) {
     return this.#byHash.get(await rosterHash(this.head.event.id, code)) ?? null;
+  }
+
+  /** The ticket with this id, or null. */
+  get(ticketId) {
+    return this.#byId.get(ticketId) ?? null;
   }
 
   type(ticket) {

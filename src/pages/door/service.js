@@ -35,6 +35,11 @@ export class Service {
     return this.#send("GET", `events/${this.#event}/roster?limit=${limit}${since}`);
   }
 
+  /** The tickets of an order as {ticketId, ticketTypeName, status, proof}. */
+  async order(number) {
+    return (await this.#send("GET", `events/${this.#event}/roster/orders/order_${number}`)).tickets;
+  }
+
   /** Reports scans. Answers a result for each, in the same order. */
   async report(device, scans) {
     const body = { eventId: this.#event, device, scans: scans.map(toJson) };

@@ -1,6 +1,6 @@
 // A worker that answers each picture with the text of the QR code in it, or null.
 
-import decodeQR from "./qr/decode.js";
+import decodeQR from "./decode.js";
 
 onmessage = ({ data: picture }) => {
   let text = null;
