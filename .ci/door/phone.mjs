@@ -114,8 +114,6 @@ export class Phone {
       downloadBehavior: { policy: "allow", downloadPath: this.folder },
     });
     this.page = (await this.browser.pages())[0];
-    // Otherwise Firefox does not let the Enter key press a button.
-    await this.page.bringToFront();
     this.page.on("pageerror", (error) => problems.push(`${this.name}: ${error}`));
     await this.page.setViewport(VIEW);
   }
