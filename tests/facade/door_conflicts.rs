@@ -58,7 +58,10 @@ fn both_entrances_learn_of_a_ticket_that_came_in_twice_whoever_reports_first() {
     for first in [0, 1] {
         let entrances = Entrances::new(None);
         let code = entrances.code();
-        let reports = [("Phone A", let_in(1, &code, "2026-07-01T18:52:00Z")), ("Phone B", let_in(2, &code, "2026-07-01T18:54:00Z"))];
+        let reports = [
+            ("Phone A", let_in(1, &code, "2026-07-01T18:52:00Z")),
+            ("Phone B", let_in(2, &code, "2026-07-01T18:54:00Z")),
+        ];
         assert_eq!(entrances.conflicts(), []);
         for gate in [first, 1 - first] {
             let (device, scan) = reports[gate].clone();

@@ -117,7 +117,9 @@ fn a_roster_is_compressed_for_clients_that_accept_gzip() {
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let guest = json!({"name": "Ada", "email": "ada@example.com"});
     for _ in 0..10 {
-        client.post("/v1/tickets/issue", &json!({"ticketId": ticket_type, "quantity": 10, "customer": guest})).expect(201);
+        client
+            .post("/v1/tickets/issue", &json!({"ticketId": ticket_type, "quantity": 10, "customer": guest}))
+            .expect(201);
     }
     client.post(&format!("/v1/events/{event}/door-links"), &json!({"name": "Gate A"})).expect(201);
     let path = format!("/v1/events/{event}/roster");

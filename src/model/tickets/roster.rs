@@ -1,10 +1,10 @@
 //! The tickets of an event as devices at the entrance need them: with the rules of admission, and without names and codes.
 
+use crate::error::Reason;
 use crate::form::declare::fields::form;
 use crate::form::declare::setters::constructor;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::MaxLength;
-use crate::error::Reason;
 use crate::model::sale::event::EventStatus;
 use crate::model::tickets::scan::{OtherScan, ScanOutcome};
 use crate::model::tickets::ticket::TicketStatus;

@@ -6,7 +6,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
@@ -24,14 +24,6 @@ pub(super) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Probl
     match length.and_then(|length| length.parse::<u64>().ok()) {
         Some(length) if length > most as u64 => Err(Problem::too_large(most)),
         _ => Ok(()),
-    }
-}
-
-/// The bytes of a body in memory, which is one frame. `None` if it is not in memory, or empty.
-pub(in crate::server) fn in_memory(mut body: Body) -> Option<Bytes> {
-    match Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Some(Ok(frame))) => frame.into_data().ok(),
-        _ => None,
     }
 }
 

@@ -5,7 +5,9 @@
 //! that is not enough, the request gets 503. Small requests with small responses never do.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -13,7 +15,6 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use axum::response::Response;
 
-use super::body::in_memory;
 use super::problem::Problem;
 use crate::environment::Locked;
 use crate::fair::Tenant;
@@ -173,6 +174,14 @@ impl Holding {
         let (head, body) = response.into_parts();
         let body = in_memory(body).ok_or_else(|| Problem::internal("a body is not in memory"))?;
         Ok(Response::from_parts(head, Body::from(self.keep(body))))
+    }
+}
+
+/// The bytes of a body in memory, which is one frame. `None` if it is not in memory, or empty.
+pub(in crate::server) fn in_memory(mut body: Body) -> Option<Bytes> {
+    match Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().ok(),
+        _ => None,
     }
 }
 

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::accepted::weight_of;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
-use crate::server::http::body::in_memory;
+use crate::server::http::held_bytes::in_memory;
 
 /// How much pages and responses are compressed. With many tickets, the default level takes off another 8 %, in eight times the time.
 const PAGE_COMPRESSION: u32 = 3;

@@ -70,7 +70,8 @@ pub(in crate::store) const CHANGED: &str = select!(
 
 /// What the log says of the tickets of these rows: see [`Roster::conflicts`]. The earlier admission is the last one
 /// before. A ticket has at most 200 rows.
-pub(in crate::store) const CONFLICTS: &str = "SELECT c.id, c.client_id, c.ticket_id, c.outcome, c.reason, c.scanned_at, c.device,
+pub(in crate::store) const CONFLICTS: &str =
+    "SELECT c.id, c.client_id, c.ticket_id, c.outcome, c.reason, c.scanned_at, c.device,
         o.scanned_at AS other_at, o.device AS other_device
     FROM (
         SELECT r.id, r.client_id, r.ticket_id, r.outcome, r.reason, r.scanned_at, r.device
