@@ -18,6 +18,7 @@ use tower::ServiceExt;
 use crate::common::Fixture;
 use crate::common::http::{Client, EventOnSale, Server, event_on_sale, order_of, other_organization_key};
 use crate::common::random::Random;
+use crate::common::webhooks::wait_until;
 
 /// How many bytes of large bodies one organization may have in memory.
 const MOST: usize = 64 * 1024 * 1024;
@@ -168,7 +169,9 @@ fn a_body_that_does_not_move_loses_to_another_when_there_is_no_room() {
     wait_for_requests_under_way(&mut server.client(), 64);
     let change = json!({"ticketLogo": logo(1)});
     let path = format!("/v1/ticket-types/{ticket_type}");
-    while server.client().patch(&path, &change).status == 503 {
+    let has_room = || server.client().patch(&path, &change).status != 503;
+    wait_until("all the bodies have arrived", || !has_room());
+    while !has_room() {
         client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201);
         assert!(began.elapsed() < LONG, "the room is never free");
         std::thread::sleep(Duration::from_millis(200));
