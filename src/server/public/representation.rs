@@ -19,7 +19,8 @@ use super::accepted::weight_of;
 use crate::documents::TicketDocument;
 use crate::server::http::held_bytes::in_memory;
 
-/// How much pages and responses are compressed. With many tickets, the default level takes off another 8 %, in eight times the time.
+/// How much pages and responses are compressed. With many tickets, the default level takes off another 8 %, in eight
+/// times the time.
 const PAGE_COMPRESSION: u32 = 3;
 
 /// Content in one encoding, with its entity tag.
