@@ -552,7 +552,7 @@ fn five_of_sixteen_orders_use_a_code_that_is_limited_to_five() {
         assert_eq!((accepted.len(), refused.len(), fixture.discount_uses(&discount)), (5, 11, 5));
         for error in refused {
             let error = error.unwrap_err();
-            assert_eq!(error.to_string(), "discountCode Discount code usage limit reached");
+            assert_eq!(error.to_string(), "discountCode: Discount code usage limit reached");
         }
         // A refused order reserves no seat.
         assert_eq!(fixture.sold(&ticket_type) + fixture.reserved(&ticket_type), 5);

@@ -57,7 +57,8 @@ impl Sale {
         request.shipping_address = Some(ShippingAddress::new("Gasse 1", "01067", "Dresden", "DE"));
         request.metadata = Some([("seat".to_owned(), "12".to_owned())].into());
         let by_hand = fixture.service.create_order(&fixture.caller, request).expect("an order").order;
-        fixture.service.mark_order_paid(&fixture.caller, by_hand.id, ManualMethod::Cash).expect("paid");
+        let till = fixture.caller.named("till-1").expect("a name");
+        fixture.service.mark_order_paid(&till, by_hand.id, ManualMethod::Cash).expect("paid");
         let digital = UpdateEvent::default().delivery_method(DeliveryMethod::Digital);
         fixture.service.update_event(&fixture.caller, event.id, digital).expect("changed");
         fixture.set_clock("2026-06-01T13:00:00.500Z");
@@ -200,9 +201,10 @@ fn the_ledger_has_a_row_for_each_movement_in_the_order_of_recording() {
     let row = |index: usize, at: &str, what: &str, amount: &str, order: &ticketing::order::Order, reference: &str| {
         let entry = &entries[index];
         let refund = entry.refund_id.map(|id| id.to_string());
+        let till = if index == 0 { "till-1" } else { "" };
         format!(
             "\"{}\",{at},{what},{amount},\"EUR\",\"{}\",\"{}\",\"{}\",\"\",\"{}\",\"{}\",\"Summer Night\",\"{reference}\",\
-             \"false\",{at}",
+             \"false\",{at},\"{till}\"",
             entry.id,
             order.id,
             entry.payment_id,

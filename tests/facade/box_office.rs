@@ -179,7 +179,15 @@ fn money_that_is_given_back_to_a_card_tells_the_till() {
     let sold = fixture.service.create_order(&fixture.caller, request).expect("sold").order;
     fixture.service.cancel_order(&fixture.caller, sold.id).expect("cancelled");
     let till = fixture.caller.named("till-2").expect("a name");
+    let refused =
+        |request| fixture.service.mark_order_refunded(&till, sold.id, request).expect_err("refused").to_string();
+    let too_much = MarkRefunded::all(RefundMethod::Card).amount(eur(2501));
+    assert_eq!(refused(too_much), "only 25.00 EUR of this order is to be given back by hand");
+    let of_other = MarkRefunded::all(RefundMethod::Card).refund("refund_1KT1GW6G0099V".parse().expect("an id"));
+    assert_eq!(refused(of_other), "nothing of this refund is to be given back by hand");
     fixture.service.mark_order_refunded(&till, sold.id, MarkRefunded::all(RefundMethod::Card)).expect("recorded");
+    let again = MarkRefunded::all(RefundMethod::Card);
+    assert_eq!(refused(again), "nothing of this order is to be given back by hand");
     let ledger = fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("entries");
     let entries = ledger.data.into_iter().map(|entry| (entry.amount, entry.manual_method, entry.recorded_by_name));
     let expected = [

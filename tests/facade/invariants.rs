@@ -113,7 +113,7 @@ impl History {
                 );
                 request.discount_code = code.map(|discount| self.discounts[discount].code.clone());
                 match service.create_order(caller, request) {
-                    Err(error) if error.to_string() == "discountCode Discount code usage limit reached" => Ok(()),
+                    Err(error) if error.to_string() == "discountCode: Discount code usage limit reached" => Ok(()),
                     created => created.map(|created| self.orders.push(created.order.id)),
                 }
             }

@@ -57,7 +57,7 @@ fn an_order_keeps_its_reference_and_its_metadata_and_shows_them_everywhere() {
 fn a_retried_order_has_the_same_metadata_and_another_one_is_another_request() {
     let fixture = Fixture::new();
     let keyed = fixture.caller_with_key("once");
-    let request = fixture.new_default_order().metadata(metadata(&[("crm", "17")]));
+    let request = fixture.new_default_order().metadata([("crm", "17")]);
     let created = fixture.service.create_order(&keyed, request.clone()).expect("an order");
     let retried = fixture.service.create_order(&keyed, request).expect("the same order");
     assert!(retried.replayed && retried.value == created.value);
