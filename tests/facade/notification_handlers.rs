@@ -381,9 +381,14 @@ fn a_child_process_plays_its_role() {
 /// Runs a handler that reports each call to the parent, until this process ends.
 fn run_handler(after_call: impl Fn() + Send + Sync + 'static) {
     let now = Timestamp::from_millis(child_variable("TICKETING_TEST_NOW").parse().unwrap()).unwrap();
+    let reports = Arc::new(Mutex::new(()));
+    let of_handler = Arc::clone(&reports);
+    // The parent wants to know first that the service is open.
+    let opening = reports.lock().unwrap();
     let _service = database::builder(child_variable("TICKETING_TEST_FILE"))
         .clock(ManualClock::new(now))
         .on_topics("test", [NotificationTopic::TicketIssued], move |_, notification| {
+            let _open = of_handler.lock().unwrap();
             send_to_parent(format!("{} {}", notification.id, notification.attempt));
             after_call();
             Ok(())
@@ -391,6 +396,7 @@ fn run_handler(after_call: impl Fn() + Send + Sync + 'static) {
         .open()
         .unwrap();
     send_to_parent("ready");
+    drop(opening);
     wait_for_parent();
 }
 
