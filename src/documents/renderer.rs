@@ -36,7 +36,7 @@ pub(crate) struct Rendered {
     pub(crate) document: TicketDocument,
     /// Whether it has characters that no font has, and was not rendered like this before.
     pub(crate) has_new_gaps: bool,
-    /// Whether it has a title of which no font has a letter. Unknown if the document was kept.
+    /// Whether a title has no letter that a font has. False if the document was kept.
     pub(crate) has_lost_title: bool,
 }
 

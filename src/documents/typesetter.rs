@@ -141,8 +141,8 @@ impl Typesetter {
         Some(replaced(text, &missing))
     }
 
-    /// Sets a text in the first of these sizes in which it takes at most as many lines as stand beside the size. If there
-    /// is none, the text is cut in the last size after a whole word, and ends in an ellipsis.
+    /// Sets a text in the first of these sizes in which it fits into the number of lines beside the size. If it fits in
+    /// none, the last size is taken, and the text is cut after a whole word and ends in an ellipsis.
     pub(super) fn set_within(
         &mut self,
         text: &str,

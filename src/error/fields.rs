@@ -100,7 +100,7 @@ impl fmt::Display for FieldErrors {
             if error.path.is_empty() {
                 write!(f, "{separator}the request {}", error.message)?;
             } else {
-                // A message usually goes on with the sentence. Those that a customer reads are sentences of their own.
+                // Most messages continue the sentence. Messages for customers are whole sentences, which follow a colon.
                 let colon = if error.message.starts_with(char::is_uppercase) { ":" } else { "" };
                 write!(f, "{separator}{}{colon} {}", error.path, error.message)?;
             }

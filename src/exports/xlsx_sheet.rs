@@ -42,7 +42,7 @@ const MILLIS_OF_DAY: f64 = 86_400_000.0;
 /// A workbook that is being written. Its rows are in a temporary file.
 pub(super) struct XlsxSheet {
     workbook: Workbook,
-    /// The row of the header, and the one that is written next.
+    /// The row of the header, and below it the row that is written next.
     header: u32,
     row: u32,
     /// The width of each column, in characters.

@@ -98,7 +98,7 @@ mod tests {
             ("en", "JPY", "¥12,000"),
             ("de", "JPY", "12.000 ¥"),
             ("nl", "JPY", "¥ 12.000"),
-            // There are other dollars, so only where it is the own one it has no letters.
+            // Only American English writes it without letters, because other countries have dollars too.
             ("en", "USD", "US$12,000"),
             ("en-US", "USD", "$12,000"),
             ("en-US", "CAD", "CA$12,000"),

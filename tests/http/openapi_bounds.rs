@@ -318,7 +318,7 @@ fn body_with(base: &Value, pointer: &str, value: Option<&Value>) -> Value {
     body
 }
 
-/// The order as one that is paid already.
+/// The request for an order that is already paid.
 fn with_payment(base: &Value) -> Value {
     body_with(&body_with(base, "/checkoutRedirectUrls", None), "/paid", Some(&json!({})))
 }

@@ -24,7 +24,7 @@ pub(crate) struct Receipt {
     pub(crate) details: OrderDetails,
     /// The oldest first.
     pub(crate) payments: Vec<ReceiptPayment>,
-    /// The oldest first, also those of which nothing goes back any more.
+    /// The oldest first. Refunds that have failed are among them.
     pub(crate) refunds: Vec<Refund>,
 }
 

@@ -182,7 +182,7 @@ mod tests {
                 drop(held);
             });
         }
-        // One that is not slow waits for nobody.
+        // Other small bodies do not wait.
         let _held = SLOW_BODIES.try_acquire(tenant(3));
         let small = r#"{"name": "Zo\u00eb", "metadata": {"date": "today"}}"#;
         drop(read_json::<Nothing>(OrganizationId::from_raw(1), small.as_bytes()));
