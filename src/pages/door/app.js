@@ -20,6 +20,8 @@ const { words, find, fill } = view;
 const SAME_CODE = 3000;
 /** How often the service is tried, in milliseconds. */
 const RETRY = 3000;
+/** For how long a browser is given to change to a new version of the page, in milliseconds. */
+const UPDATE = 5000;
 /** From when on the roster is called old, in milliseconds. */
 const OLD = 60_000;
 
@@ -79,15 +81,23 @@ function becomeActive() {
   });
 }
 
-/** Changes to a new version of the page, if there is one and it may. Resolves to whether it does. */
+/**
+ * Changes to a new version of the page, if there is one and it may. Resolves to whether it does: a browser that is slow to
+ * change shows the old version until the page is opened again.
+ */
 async function updatePage(mayUpdate) {
   const workers = navigator.serviceWorker;
   if (!workers) return false;
   const waiting = (await workers.getRegistration())?.waiting;
   workers.register("sw.js").catch(() => {});
   if (!waiting || !mayUpdate) return false;
-  workers.addEventListener("controllerchange", () => location.reload(), { once: true });
+  const isNew = new Promise((resolve) => {
+    workers.addEventListener("controllerchange", () => resolve(true), { once: true });
+    setTimeout(resolve, UPDATE, false);
+  });
   waiting.postMessage("activate");
+  if (!await isNew) return false;
+  location.reload();
   return true;
 }
 
