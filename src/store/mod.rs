@@ -7,7 +7,7 @@
 //! `sales` and `rules` do.
 //!
 //! To add a statement, write its text as a `const` in the file of its table:
-//! - Use only SQL that both SQLite and PostgreSQL accept; `tests/portable_sql.rs` checks this.
+//! - Use only SQL that both SQLite and PostgreSQL accept; `tests/it/source/portable_sql.rs` checks this.
 //! - Write parameters as `?1`, `?2`, …
 //! - Give every selected column a unique name, because rows are read by column name. Use `AS` for expressions and for
 //!   the second of two columns with the same name.

@@ -53,9 +53,24 @@ pub fn database_of(path: &Path) -> Option<String> {
     let name = name_of(path);
     if !exists(&mut client, &name) {
         copy(&mut client, &server.template(), &name);
+        record(&mut client, &name);
     }
     databases().insert(path.to_owned(), name.clone());
     Some(server.database(&name))
+}
+
+/// Whether `.ci/postgres/record` has started the tests.
+fn is_recorded() -> bool {
+    std::env::var_os("TICKETING_TEST_RECORD").is_some()
+}
+
+/// Stores which test uses a database, if that is recorded. The statements of the tests themselves have another user.
+fn record(client: &mut Client, name: &str) {
+    if is_recorded() {
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        let sql = "INSERT INTO recorded SELECT oid, $2 FROM pg_database WHERE datname = $1";
+        client.execute(sql, &[&name, &test]).expect(sql);
+    }
 }
 
 /// Creates the database for this path without tables. Does nothing if the tests use database files.
@@ -189,6 +204,7 @@ pub struct Database(RefCell<Client>);
 
 impl Database {
     pub fn open(url: &str) -> Self {
+        let url = if is_recorded() { &url.replace("//ticketing@", "//test@") } else { url };
         Self(RefCell::new(Client::connect(url, NoTls).expect("the database")))
     }
 

@@ -13,8 +13,29 @@ const ROLE: &str = "TICKETING_TEST_ROLE";
 pub fn child_process(test: &str, role: &str) -> Command {
     let (_crate, name) = test.split_once("::").expect("a path that begins with the crate");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command.args(["--include-ignored", "--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, role);
     command
+}
+
+/// Runs a test in a process of its own, because it is about the whole process: its log, its threads or its environment. `test` is
+/// its path as `module_path!` has it.
+pub fn alone(test: &str, body: impl FnOnce()) {
+    alone_with(test, |_| {}, body);
+}
+
+/// As [`alone`], in a process that is prepared before. Returns whether this is the process that has started the other.
+pub fn alone_with(test: &str, prepare: impl FnOnce(&mut Command), body: impl FnOnce()) -> bool {
+    if std::env::var(ROLE).is_ok_and(|role| role == test) {
+        body();
+        return false;
+    }
+    let mut command = child_process(test, test);
+    prepare(&mut command);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("1 passed"), "{text}");
+    true
 }
 
 /// The role of this process. Panics if no test has started it with [`child_process`].

@@ -1,4 +1,4 @@
-//! Example requests and responses of the operations. `tests/http/openapi_examples.rs` records them from a running server.
+//! Example requests and responses of the operations. `tests/it/http/openapi_examples.rs` records them from a running server.
 
 use std::sync::LazyLock;
 

@@ -10,7 +10,7 @@
 //!   a slug.
 //! - Notifications are parsed one by one and compared with the orders and tickets that they report (`webhooks`).
 //!
-//! To add a rule, add an entry to one of these lists, and a test that breaks it in `tests/storage/check.rs`.
+//! To add a rule, add an entry to one of these lists, and a test that breaks it in `tests/it/storage/check.rs`.
 
 mod checkouts;
 mod damage;

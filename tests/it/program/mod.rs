@@ -1,0 +1,11 @@
+//! The program `ticketing`: its options, its log, and the commands of the README.
+
+mod backups;
+mod cli;
+mod door;
+mod exports;
+mod failed_sync;
+mod memory;
+mod readme;
+mod server_log;
+mod stripe;

@@ -1,0 +1,375 @@
+//! Upgrades from 0.2.0 and later versions: the current version opens their databases, finds everything in them, and works
+//! with them. On PostgreSQL, the databases are those of 0.3.0 and later.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use ticketing::door::{ScanKind, ScanOutcome, Verdict};
+use ticketing::environment::Clock;
+use ticketing::error::Reason;
+use ticketing::event::{EventSettings, ListEvents};
+use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod};
+use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
+use ticketing::ticket_type::ListTicketTypes;
+use ticketing::{Caller, Error};
+
+use crate::common::door::decided;
+use crate::common::skipped::skipped;
+use crate::common::transport::{FakeTransport, respond};
+use crate::common::*;
+use crate::storage::upgrade::{answers, assert_contains, assert_current_schema, assert_rows_are_kept};
+
+/// A database of `tests/fixtures`, with the SHA-256 of its files: a fixture is never changed.
+#[derive(Clone, Copy)]
+struct Written {
+    folder: &'static str,
+    file: Stored,
+    /// The same database on PostgreSQL, as the program of that version has copied it.
+    on_postgres: Option<Stored>,
+    answers: &'static str,
+}
+
+/// A stored database: the SHA-256, and the version of the schema.
+#[derive(Clone, Copy)]
+struct Stored {
+    sha256: &'static str,
+    schema: i64,
+}
+
+const OF_0_2_0: Written = Written {
+    folder: "0.2.0",
+    file: Stored { sha256: "aa6c08db870fea784b2ff4e8d17276ca7c3a6fb7a3f8fc04f8c92a16803ad250", schema: 23 },
+    on_postgres: None,
+    answers: "4295dd46ae01fe56cdc1f3d3e1d0cfaf450b70b70e161f1d17b246d7720973c9",
+};
+
+/// Of a program between 0.2.0 and 0.3.0.
+const UNRELEASED: Written = Written {
+    folder: "unreleased-schema-32",
+    file: Stored { sha256: "6ee4705cede913eeb60d0c4d4cad69bced4a284829a0a4e9026cfe7c55ddf1b2", schema: 32 },
+    on_postgres: None,
+    answers: "3657c78b6a1209c30788d3012973da35211b9781a31fc770b4aafe94f9f9f609",
+};
+
+const OF_0_3_0: Written = Written {
+    folder: "0.3.0",
+    file: Stored { sha256: "f303484946dd1416fde683c13258669809cb5ecd71c4a2b1cf5ed44a00541d85", schema: 39 },
+    on_postgres: Some(Stored { sha256: "830a72baea357d1f1d61c5132c4c56d572c3af73ee740478a92e4a488388530e", schema: 8 }),
+    answers: "5f9862ca958a979292b8d62fc24296f5c1cb3a257bbc02141a8b9a0d2a6ccd9f",
+};
+
+const ALL: [Written; 3] = [OF_0_2_0, UNRELEASED, OF_0_3_0];
+
+/// The database on PostgreSQL, as the SQL of `pg_dump`.
+const DUMP: &str = "ticketing.postgres.sql.gz";
+
+/// Those with a database for the engine on which the tests run.
+fn all() -> impl Iterator<Item = Written> {
+    ALL.into_iter().filter(|written| written.stored().is_some())
+}
+
+impl Written {
+    /// A file of the fixture, compressed.
+    fn bytes(self, name: &str) -> Vec<u8> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(self.folder).join(name);
+        std::fs::read(path).expect("the fixture")
+    }
+
+    fn content(self, name: &str) -> Vec<u8> {
+        let mut content = Vec::new();
+        GzDecoder::new(&*self.bytes(name)).read_to_end(&mut content).expect("gzip");
+        content
+    }
+
+    /// What the program returned about everything in its database.
+    fn recorded(self) -> Value {
+        serde_json::from_slice(&self.content("answers.json.gz")).expect("JSON")
+    }
+
+    /// The database for the engine on which the tests run.
+    fn stored(self) -> Option<Stored> {
+        if database::is_file() { Some(self.file) } else { self.on_postgres }
+    }
+
+    /// Writes the database to a new folder, or to a new database of the PostgreSQL server.
+    fn old_database(self) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(database::FILE);
+        if database::is_file() {
+            std::fs::write(&path, self.content("ticketing.sqlite.gz")).expect("written");
+        } else {
+            database::create_empty(&path);
+            let statements = String::from_utf8(self.content(DUMP)).expect("text");
+            Database::open(&path).run(&statements);
+        }
+        (folder, path)
+    }
+
+    /// A service on the database, which acts for its organization "first" at the time when it was written.
+    fn upgraded(self) -> Fixture {
+        let (folder, _) = self.old_database();
+        let gateway = FakeGateway::new();
+        let mut fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(gateway));
+        fixture.set_clock(self.recorded()["now"].as_str().expect("a time"));
+        fixture.caller = self.caller_for(&fixture, "first");
+        fixture
+    }
+
+    /// A caller for one of the organizations: "first" or "other".
+    fn caller_for(self, fixture: &Fixture, organization: &str) -> Caller {
+        let id = &self.recorded()[organization]["organization"]["id"];
+        fixture.service.act_for(id.as_str().expect("an id").parse().expect("an id")).expect("the organization")
+    }
+}
+
+#[test]
+fn a_fixture_is_the_one_that_was_written_and_has_the_schema_of_its_time() {
+    for written in ALL {
+        let files = [("ticketing.sqlite.gz", written.file.sha256), ("answers.json.gz", written.answers)];
+        let dump = written.on_postgres.map(|stored| (DUMP, stored.sha256));
+        for (name, expected) in files.into_iter().chain(dump) {
+            assert_eq!(hex::encode(Sha256::digest(written.bytes(name))), expected, "{}/{name}", written.folder);
+        }
+        let Some(stored) = written.stored() else { continue };
+        let (_folder, path) = written.old_database();
+        let database = Database::open(&path);
+        let schema: i64 = match database.is_file() {
+            true => database.value("PRAGMA user_version"),
+            false => database.value("SELECT version FROM schema_version"),
+        };
+        assert_eq!(schema, stored.schema, "{}", written.folder);
+    }
+}
+
+#[test]
+fn a_database_of_each_version_is_found_to_be_sound() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let report = fixture.service.check().expect("a check");
+        assert!(report.is_clean(), "{:#?}", report.findings);
+    }
+}
+
+/// The fixtures have a fan-out that names an endpoint that is not subscribed: SQL of a test has written it.
+#[test]
+fn a_database_of_each_version_is_sound_after_its_due_work_was_done() {
+    for written in all() {
+        let (folder, _) = written.old_database();
+        let (gateway, failing) = (FakeGateway::new(), FakeTransport::new(|_, _, _| respond(500)));
+        let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(gateway).webhook_transport(failing));
+        fixture.set_clock(written.recorded()["now"].as_str().expect("a time"));
+        assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs"), 1, "{}", written.folder);
+        for _ in 0..3 {
+            fixture.service.run_maintenance().expect("a run");
+            fixture.service.deliver_due_webhooks().expect("attempts");
+            let report = fixture.service.check().expect("a check");
+            assert!(report.is_clean(), "{}: {:#?}", written.folder, report.findings);
+            fixture.clock.advance(Duration::from_hours(25));
+        }
+        assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs"), 0, "{}", written.folder);
+    }
+}
+
+#[test]
+fn a_database_of_each_version_gets_the_tables_and_checks_of_a_new_one() {
+    if !database::is_file() {
+        return skipped("it reads the schema of a database file");
+    }
+    for written in all() {
+        assert_current_schema(&written.upgraded());
+    }
+}
+
+#[test]
+fn everything_that_a_version_stored_is_returned_as_it_returned_it() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let expected = written.recorded();
+        for organization in ["first", "other"] {
+            let caller = written.caller_for(&fixture, organization);
+            assert_contains(&answers(&fixture, &caller), &expected[organization], organization);
+        }
+    }
+}
+
+#[test]
+fn migrations_keep_every_value_of_every_row() {
+    if !database::is_file() {
+        return skipped("it reads the schema of a database file");
+    }
+    for written in all() {
+        let (_folder, path) = written.old_database();
+        let fixture = written.upgraded();
+        let rows = assert_rows_are_kept(&Database::open(&path), &fixture.database(), |_, row| row.to_owned());
+        assert!(rows > 100, "{rows}");
+    }
+}
+
+#[test]
+fn ticket_types_of_each_version_keep_their_logos() {
+    for written in all() {
+        let (folder, path) = written.old_database();
+        let old = Database::open(&path);
+        // The first one has none.
+        old.run(
+            "UPDATE ticket_types SET ticket_logo = 'https://example.com/' || id || '.png'
+            WHERE id <> (SELECT MIN(id) FROM ticket_types)",
+        );
+        let stored: Vec<Option<String>> = old.column("SELECT ticket_logo FROM ticket_types ORDER BY id");
+        assert!(stored.len() > 3 && stored[0].is_none(), "{stored:?}");
+        drop(old);
+        let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(FakeGateway::new()));
+        let logos =
+            "SELECT l.logo FROM ticket_types t LEFT JOIN ticket_logos l ON l.ticket_type_id = t.id ORDER BY t.id";
+        assert_eq!(fixture.database().column::<Option<String>>(logos), stored, "{}", written.folder);
+        let caller = written.caller_for(&fixture, "first");
+        let mut listed = Vec::new();
+        for event in fixture.service.list_events(&caller, ListEvents::default()).expect("events").data {
+            let types = fixture.service.list_ticket_types(&caller, event.id, ListTicketTypes::default());
+            listed.extend(types.expect("ticket types").data.into_iter().map(|ticket_type| ticket_type.ticket_logo));
+        }
+        assert!(listed.len() > 3 && listed.iter().all(|logo| stored.contains(logo)), "{listed:?}");
+    }
+}
+
+#[test]
+fn days_of_the_events_of_each_version_begin_at_midnight_until_that_is_set() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let events = fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("events").data;
+        assert!(events.len() > 1 && events.iter().all(|event| event.day_starts_at.is_none()), "{events:?}");
+        let settings = EventSettings::default().day_starts_at("06:00");
+        let set = fixture.service.update_event_settings(&fixture.caller, events[0].id, settings).expect("settings");
+        assert_eq!(set.day_starts_at.as_deref(), Some("06:00"));
+        assert!(fixture.service.check().expect("a check").is_clean());
+    }
+}
+
+#[test]
+fn an_order_of_each_version_can_be_paid_by_card_at_a_till_with_a_name() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let earlier = fixture.service.list_payments(&fixture.caller, ListPayments::default()).expect("payments").data;
+        assert!(!earlier.is_empty() && earlier.iter().all(|payment| payment.recorded_by_name.is_none()), "{earlier:?}");
+        let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
+        let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data.remove(0);
+        let till = fixture.caller.named("till-1").expect("a name");
+        fixture.service.mark_order_paid(&till, pending.id, ManualMethod::Card).expect("paid");
+        let of_order = ListLedgerEntries::default().order(pending.id);
+        let entry = fixture.service.list_ledger_entries(&fixture.caller, of_order).expect("entries").data.remove(0);
+        assert_eq!(
+            (entry.manual_method, entry.recorded_by_name.as_deref()),
+            (Some(ManualMethod::Card), Some("till-1"))
+        );
+        assert!(fixture.service.check().expect("a check").is_clean());
+    }
+}
+
+#[test]
+fn checkouts_of_earlier_versions_have_no_gateway_unless_the_sandbox_has_them() {
+    if !database::is_file() {
+        return skipped("the fixture has no database on PostgreSQL");
+    }
+    let (folder, path) = UNRELEASED.old_database();
+    let of_sandbox = "UPDATE orders SET payment_reference = 'sandbox_' || id WHERE id IN
+        (SELECT order_id FROM checkouts ORDER BY order_id LIMIT 2)";
+    Database::open(&path).run(of_sandbox);
+    Database::open(&path).run(
+        "UPDATE orders SET payment_reference = 'sandboxes' WHERE id IN (SELECT order_id FROM checkouts ORDER BY order_id
+            LIMIT 1 OFFSET 2)",
+    );
+    let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(FakeGateway::new()));
+    let recorded: Vec<String> = fixture.database().column(
+        "SELECT COALESCE(gateway || ',' || account || ',' || mode, 'unknown') FROM checkouts ORDER BY order_id",
+    );
+    assert!(recorded.len() > 3, "{recorded:?}");
+    let (of_sandbox, others) = recorded.split_at(2);
+    assert_eq!(of_sandbox, ["sandbox,,TEST", "sandbox,,TEST"]);
+    assert!(others.iter().all(|recorded| recorded == "unknown"), "{others:?}");
+}
+
+#[test]
+fn api_keys_of_each_version_authenticate_unless_they_are_revoked() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let keys = &written.recorded()["keys"];
+        let authenticate = |name: &str| fixture.service.authenticate(keys[name].as_str().expect("a key"));
+        assert_eq!(authenticate("active").expect("active").organization(), fixture.caller.organization());
+        assert_eq!(authenticate("revoked"), Err(Error::Unauthenticated));
+        assert_eq!(authenticate("suspended"), Err(Error::OrganizationSuspended));
+    }
+}
+
+#[test]
+fn a_database_of_each_version_pays_its_pending_orders_and_admits_its_tickets() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let pending = ListOrders::default().status(OrderStatus::Pending).reference("basket");
+        let pending = fixture.service.list_orders(&fixture.caller, pending).expect("orders").data;
+        assert_eq!(pending.len(), 1);
+        let paid = fixture.service.payment_completed(&fixture.caller, pending[0].id).expect("a payment");
+        assert_eq!((paid.status, paid.items[0].issued_tickets.len()), (OrderStatus::Completed, 2));
+
+        let tickets =
+            fixture.service.list_tickets(&fixture.caller, ListTickets::default().limit(100)).expect("tickets").data;
+        assert!(tickets.len() > 20, "{}", tickets.len());
+        for ticket in tickets {
+            let scan = fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code));
+            match ticket.status {
+                TicketStatus::NotCheckedIn => assert_eq!(scan.expect("admitted").status, TicketStatus::CheckedIn),
+                TicketStatus::CheckedIn => assert_eq!(reason(scan), Reason::AlreadyCheckedIn),
+                _ => assert_eq!(reason(scan), Reason::TicketCancelled),
+            }
+        }
+    }
+}
+
+#[test]
+fn tickets_that_0_2_0_checked_in_or_cancelled_begin_their_log_as_they_are() {
+    if !database::is_file() {
+        return skipped("the fixture has no database on PostgreSQL");
+    }
+    // Later versions have logs of their own.
+    for written in [OF_0_2_0, UNRELEASED] {
+        let fixture = written.upgraded();
+        let tickets = ListTickets::default().limit(100);
+        let tickets = fixture.service.list_tickets(&fixture.caller, tickets).expect("tickets").data;
+        let now = fixture.clock.now();
+        let mut inside = 0;
+        for (ticket, number) in tickets.iter().zip(0..) {
+            let event = fixture.service.get_event(&fixture.caller, ticket.ticket_type.event_id).expect("the event");
+            let gate = fixture.gate(&event);
+            let scan = decided(number, ScanKind::In, &ticket.code, now, Verdict::Admitted);
+            let result = fixture.report(&gate, "Phone", [scan]).remove(0);
+            let expected = match ticket.status {
+                TicketStatus::NotCheckedIn => (ScanOutcome::Admitted, None),
+                TicketStatus::CheckedIn => (ScanOutcome::AdmittedTwice, Some(Reason::AlreadyCheckedIn)),
+                _ => (ScanOutcome::WouldBeRefused, Some(Reason::TicketCancelled)),
+            };
+            assert_eq!((result.outcome, result.reason), expected, "{}: {ticket:?}", written.folder);
+            if ticket.status == TicketStatus::CheckedIn {
+                inside += 1;
+                assert_eq!(result.other.map(|other| other.at), ticket.check_in_date);
+            }
+        }
+        assert!(inside > 0, "{}", written.folder);
+    }
+}
+
+#[test]
+fn an_idempotency_key_of_each_version_returns_its_order_again() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let finished = written.recorded()["keys"]["finishedOrder"].as_str().expect("an id").parse().expect("an id");
+        let order = fixture.read_order(finished);
+        let request = crate::storage::make_fixture::basket(order.event_id, order.items[0].ticket_type_id);
+        let retried = fixture.service.create_order(&fixture.caller_with_key("finished"), request).expect("the order");
+        assert!(retried.replayed);
+        assert_eq!(retried.value.order.id, finished);
+    }
+}
