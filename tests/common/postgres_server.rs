@@ -59,7 +59,7 @@ pub fn database_of(path: &Path) -> Option<String> {
     Some(server.database(&name))
 }
 
-/// Whether `.ci/postgres/record` has started the tests.
+/// Whether `.ci/postgres/run select` has started the tests.
 fn is_recorded() -> bool {
     std::env::var_os("TICKETING_TEST_RECORD").is_some()
 }

@@ -2,14 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::Fixture;
 use crate::common::processes::alone;
 use crate::common::transport::*;
+use crate::common::{Fixture, database, skipped};
 use ticketing::environment::{Clock, SystemClock};
 use ticketing::webhook::SenderOptions;
 
 #[test]
 fn a_few_threads_serve_ten_thousand_endpoints() {
+    if !database::is_file() {
+        return skipped("a server takes a quarter of an hour for ten thousand endpoints");
+    }
     alone(concat!(module_path!(), "::a_few_threads_serve_ten_thousand_endpoints"), || {
         const ENDPOINTS: usize = 10_000;
         let most_threads = Arc::new(Mutex::new(0));
