@@ -183,3 +183,8 @@ fn demonstrate() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn the_example_receives_two_notifications() {
+    demonstrate().unwrap();
+}
