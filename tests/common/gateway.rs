@@ -26,8 +26,12 @@ pub enum GatewayBehavior {
     Hang,
 }
 
-#[derive(Debug)]
+type CheckoutHook = Arc<dyn Fn(&CheckoutRequest) + Send + Sync>;
+type RefundHook = Arc<dyn Fn() -> GatewayBehavior + Send + Sync>;
+
 struct State {
+    during_checkout: Option<CheckoutHook>,
+    during_refund: Option<RefundHook>,
     on_checkout: GatewayBehavior,
     on_refund: GatewayBehavior,
     can_refund: bool,
@@ -64,7 +68,7 @@ struct State {
 }
 
 /// A gateway whose behavior a test sets, and which records its calls. Clones share their state.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FakeGateway {
     name: &'static str,
     mode: PaymentMode,
@@ -75,6 +79,8 @@ impl FakeGateway {
     /// Creates a gateway that accepts every checkout and every refund.
     pub fn new() -> Self {
         let state = State {
+            during_checkout: None,
+            during_refund: None,
             on_checkout: GatewayBehavior::Succeed,
             on_refund: GatewayBehavior::Succeed,
             can_refund: true,
@@ -206,6 +212,16 @@ impl FakeGateway {
         self.state().on_checkout = behavior;
     }
 
+    /// Sets what happens while the next checkouts are started.
+    pub fn during_checkout(&self, hook: impl Fn(&CheckoutRequest) + Send + Sync + 'static) {
+        self.state().during_checkout = Some(Arc::new(hook));
+    }
+
+    /// Calls this during the next refunds. They are answered with its result, unless the organization is disconnected.
+    pub fn during_refund(&self, hook: impl Fn() -> GatewayBehavior + Send + Sync + 'static) {
+        self.state().during_refund = Some(Arc::new(hook));
+    }
+
     /// Sets how the next refunds are answered.
     pub fn on_refund(&self, behavior: GatewayBehavior) {
         self.state().on_refund = behavior;
@@ -258,11 +274,14 @@ fn respond<T>(behavior: GatewayBehavior, success: impl FnOnce() -> T) -> Result<
 
 impl PaymentGateway for FakeGateway {
     fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let behavior = {
+        let (behavior, hook) = {
             let mut state = self.state();
             state.checkouts.push(request.clone());
-            state.on_checkout
+            (state.on_checkout, state.during_checkout.clone())
         };
+        if let Some(hook) = hook {
+            hook(request);
+        }
         respond(behavior, || {
             // "pay-{order}" for the first checkout of an order.
             let reference = request.idempotency_key.replacen("checkout-", "pay-", 1);
@@ -271,10 +290,15 @@ impl PaymentGateway for FakeGateway {
     }
 
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        let behavior = {
+        let hook = {
             let mut state = self.state();
             state.refunds.push(request.clone());
-            state.behavior_for(request.organization_id, state.on_refund)
+            state.during_refund.clone()
+        };
+        let asked = hook.map(|hook| hook());
+        let behavior = {
+            let state = self.state();
+            state.behavior_for(request.organization_id, asked.unwrap_or(state.on_refund))
         };
         respond(behavior, || {
             let mut state = self.state();

@@ -1,16 +1,12 @@
 //! Renewing the checkout of a pending order: who may, what it costs the order, and that one checkout at most is
 //! payable.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ticketing::error::Reason;
-use ticketing::id::OrderId;
 use ticketing::order::{Order, OrderStatus, PaymentChoice, PaymentStatus};
 use ticketing::payment::{
-    Checkout, CheckoutOutcome, CheckoutRequest, CheckoutState, CheckoutStatus, Checkouts, CloseCheckout, GatewayError,
-    GatewayEvent, GatewayPayment, GatewayRefund, LookUp, PaymentGateway, RefundRequest, RenewCheckoutResponse,
+    CheckoutOutcome, CheckoutState, CheckoutStatus, GatewayEvent, GatewayPayment, RenewCheckoutResponse,
 };
 use ticketing::ticket_type::TicketType;
 use ticketing::{Error, Result};
@@ -94,8 +90,7 @@ fn a_checkout_whose_payment_has_failed_is_closed_before_it_is_replaced() {
     fixture.service.payment_failed(&fixture.caller, order.id).expect("failed");
     let renewed = renew(&fixture, &order).expect("renewed");
     assert!(renewed.renewed);
-    let closed: Vec<_> = fixture.gateway.closed().into_iter().map(|request| request.reference).collect();
-    assert_eq!(closed, [format!("pay-{}", order.id)]);
+    assert_eq!(closed(&fixture), [format!("pay-{}", order.id)]);
     assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting));
 
     // A gateway that can neither close nor look up: the page may still be payable.
@@ -124,24 +119,6 @@ fn a_checkout_that_the_notices_have_closed_is_renewed_without_asking_about_it() 
 }
 
 #[test]
-fn while_money_is_on_its_way_there_is_no_new_checkout() {
-    let (fixture, _, order) = fixture();
-    fixture.gateway.set_state(Some(CheckoutState::Processing));
-    assert_eq!(reason(renew(&fixture, &order)), Reason::PaymentInProgress);
-    // The notice of the payment was lost.
-    fixture.gateway.set_state(Some(CheckoutState::Paid(GatewayPayment::new("pi_1", order.total, "EUR"))));
-    assert_eq!(
-        reason(renew(&fixture, &order)),
-        Reason::PaymentInProgress,
-        "the gateway was asked in the last 4 seconds"
-    );
-    fixture.clock.advance(Duration::from_secs(4));
-    assert_eq!(reason(renew(&fixture, &order)), Reason::OrderNotPending);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
-    assert_eq!(fixture.gateway.checkouts().len(), 1);
-}
-
-#[test]
 fn an_order_that_does_not_wait_for_its_payment_at_the_gateway_has_no_checkout_to_renew() {
     let (fixture, ticket_type, order) = fixture();
     let paid = fixture.paid_order(&ticket_type, 1);
@@ -166,9 +143,7 @@ fn a_checkout_can_be_renewed_ten_times() {
         assert!(renew(&fixture, &order).expect("renewed").renewed);
     }
     assert_eq!(reason(renew(&fixture, &order)), Reason::LimitReached);
-    let mut different = keys(&fixture);
-    different.dedup();
-    assert_eq!(different.len(), 1 + MAX_RENEWALS);
+    assert_eq!(pages(&fixture), 1 + MAX_RENEWALS);
     assert_consistent(&fixture.database());
 }
 
@@ -219,8 +194,7 @@ fn a_payment_of_an_earlier_checkout_completes_the_order_once_and_a_second_paymen
             fixture.clock.advance(Duration::from_mins(5));
             late.send(&fixture.service).expect("received");
         }
-        let closed: Vec<_> = fixture.gateway.closed().into_iter().map(|request| request.reference).collect();
-        assert_eq!(closed, [format!("pay-{}-2", order.id)]);
+        assert_eq!(closed(&fixture), [format!("pay-{}-2", order.id)]);
         assert_eq!(status(&fixture, &order), CheckoutStatus::Closed);
         let refunded: Vec<_> =
             fixture.gateway.refunds().into_iter().filter_map(|refund| refund.payment_reference).collect();
@@ -262,8 +236,7 @@ fn a_payment_of_an_earlier_checkout_of_an_order_that_has_ended_goes_back_once() 
     let refunds = fixture.gateway.refunds();
     assert_eq!(refunds.len(), 1);
     assert_eq!(refunds[0].payment_reference.as_deref(), Some("pi_1"));
-    let closed: Vec<_> = fixture.gateway.closed().into_iter().map(|request| request.reference).collect();
-    assert_eq!(closed, [format!("pay-{}-2", order.id)]);
+    assert_eq!(closed(&fixture), [format!("pay-{}-2", order.id)]);
     assert_consistent(&fixture.database());
 }
 
@@ -289,101 +262,36 @@ fn the_page_of_the_sandbox_is_replaced_with_its_checkout() {
 
 #[test]
 fn a_renewed_checkout_whose_first_notice_was_faster_than_the_answer_has_the_new_link() {
-    let pages = Pages::default();
-    let gateway = pages.clone();
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway));
-    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
-    let order = fixture.order(&ticket_type, 1);
-    pages.close_all();
-    let path = fixture.path();
-    *pages.on_start.lock().expect("no panic") = Some(Box::new(move |_| {
+    let (fixture, _, order) = fixture();
+    let (path, reference) = (fixture.path(), format!("pay-{}-2", order.id));
+    fixture.gateway.during_checkout(move |_| {
         // What a notice does that names the order and the reference.
-        Database::open(&path).execute("UPDATE orders SET payment_reference = 'page-1'", []);
-    }));
+        Database::open(&path).execute("UPDATE orders SET payment_reference = ?1", [reference.clone()]);
+    });
     let renewed = renew(&fixture, &order).expect("renewed");
-    assert_eq!(renewed.checkout_url, "https://pay.example/page-1");
+    assert_eq!(renewed.checkout_url, format!("https://pay.example/pay-{}-2", order.id));
     assert_eq!(fixture.read_order(order.id).payment_gateway.expect("a payment").link, renewed.checkout_url);
-    assert_eq!(pages.payable(order.id), 1);
 }
 
-/// What a [`Pages`] gateway knows of a page.
-#[derive(Debug, Clone)]
-struct Page {
-    order: OrderId,
-    key: String,
-    is_open: bool,
+/// The different keys under which checkouts were started. A gateway has one page for each.
+fn pages(fixture: &Fixture) -> usize {
+    let mut keys = keys(fixture);
+    keys.sort_unstable();
+    keys.dedup();
+    keys.len()
 }
 
-type Hook = Box<dyn Fn(&CheckoutRequest) + Send + Sync>;
-
-/// A gateway that keeps its idempotency keys, and knows which pages can be paid.
-#[derive(Clone, Default)]
-struct Pages {
-    pages: Arc<Mutex<HashMap<String, Page>>>,
-    /// Called when a page is asked for.
-    on_start: Arc<Mutex<Option<Hook>>>,
-}
-
-impl Pages {
-    fn pages(&self) -> MutexGuard<'_, HashMap<String, Page>> {
-        self.pages.lock().expect("no panic")
-    }
-
-    fn payable(&self, order: OrderId) -> usize {
-        self.pages().values().filter(|page| page.order == order && page.is_open).count()
-    }
-
-    fn close_all(&self) {
-        self.pages().values_mut().for_each(|page| page.is_open = false);
-    }
-}
-
-impl PaymentGateway for Pages {
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        if let Some(hook) = &*self.on_start.lock().expect("no panic") {
-            hook(request);
-        }
-        let mut pages = self.pages();
-        let count = pages.len();
-        let known = pages.iter().find(|(_, page)| page.key == request.idempotency_key);
-        let reference = known.map_or_else(|| format!("page-{count}"), |(reference, _)| reference.clone());
-        let page = Page { order: request.order_id, key: request.idempotency_key.clone(), is_open: true };
-        pages.entry(reference.clone()).or_insert(page);
-        Ok(Checkout::new(format!("https://pay.example/{reference}"), reference))
-    }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        Ok(request.made("refund"))
-    }
-
-    fn checkouts(&self) -> Option<&dyn Checkouts> {
-        Some(self)
-    }
-}
-
-impl Checkouts for Pages {
-    fn look_up(&self, request: &LookUp) -> Result<CheckoutState, GatewayError> {
-        let is_open = self.pages().get(&request.reference).is_some_and(|page| page.is_open);
-        Ok(if is_open { CheckoutState::Open } else { CheckoutState::Closed })
-    }
-
-    fn close(&self, request: &CloseCheckout) -> Result<CheckoutState, GatewayError> {
-        if let Some(page) = self.pages().get_mut(&request.reference) {
-            page.is_open = false;
-        }
-        Ok(CheckoutState::Closed)
-    }
+fn closed(fixture: &Fixture) -> Vec<String> {
+    fixture.gateway.closed().into_iter().map(|request| request.reference).collect()
 }
 
 #[test]
 fn renewals_at_once_leave_one_payable_checkout() {
     for _ in 0..10 {
-        let gateway = Pages::default();
-        let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
-        let services = [&fixture.service, &fixture.second_service_with(|it| it.payment_gateway(gateway.clone()))];
-        let ticket_type = fixture.new_ticket_type(1250, 10);
-        let order = fixture.order(&ticket_type, 1);
-        gateway.close_all();
+        let (fixture, _, order) = fixture();
+        let gateway = fixture.gateway.clone();
+        fixture.gateway.during_checkout(move |_| gateway.set_state(Some(CheckoutState::Open)));
+        let services = [&fixture.service, &fixture.second_service()];
         let results: Vec<_> = std::thread::scope(|scope| {
             let renew = |thread: usize| services[thread % 2].renew_checkout(&fixture.caller, order.id);
             let threads: Vec<_> = (0..8).map(|thread| scope.spawn(move || renew(thread))).collect();
@@ -396,44 +304,33 @@ fn renewals_at_once_leave_one_payable_checkout() {
                 other => assert_eq!(reason(other), Reason::CheckoutInProgress),
             }
         }
-        assert!(!links.is_empty() && links.iter().all(|link| link == "https://pay.example/page-1"), "{links:?}");
-        assert_eq!(gateway.payable(order.id), 1);
-
-        // The gateway would make a second page if it was asked for it.
-        let other = CheckoutRequest::new(order.id, order.total, "EUR").idempotency_key("another");
-        gateway.start_checkout(&other).expect("a page");
-        assert_eq!(gateway.payable(order.id), 2);
+        let link = format!("https://pay.example/pay-{}-2", order.id);
+        assert!(!links.is_empty() && links.iter().all(|found| *found == link), "{links:?}");
+        assert_eq!(pages(&fixture), 2);
     }
 }
 
 #[test]
 fn an_order_that_ends_during_its_renewal_leaves_nothing_payable() {
-    let gateway = Pages::default();
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
-    let ticket_type = fixture.new_ticket_type(1250, 10);
-    let order = fixture.order(&ticket_type, 1);
-    gateway.close_all();
+    let (fixture, _, order) = fixture();
     let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
-    *gateway.on_start.lock().expect("no panic") = Some(Box::new(move |request| {
+    fixture.gateway.during_checkout(move |request| {
         // Meanwhile no other request gets a checkout.
         assert_eq!(reason(service.renew_checkout(&caller, request.order_id)), Reason::CheckoutInProgress);
         service.cancel_order(&caller, request.order_id).expect("cancelled");
-    }));
+    });
     assert_eq!(reason(renew(&fixture, &order)), Reason::OrderNotPending);
-    *gateway.on_start.lock().expect("no panic") = None;
-    assert_eq!((gateway.payable(order.id), status(&fixture, &order)), (1, CheckoutStatus::Closing));
+    fixture.gateway.during_checkout(|_| {});
+    assert_eq!((pages(&fixture), status(&fixture, &order)), (2, CheckoutStatus::Closing));
     fixture.service.run_maintenance().expect("maintenance");
-    assert_eq!((gateway.payable(order.id), status(&fixture, &order)), (0, CheckoutStatus::Closed));
+    assert_eq!(closed(&fixture), [format!("pay-{}-2", order.id)]);
+    assert_eq!(status(&fixture, &order), CheckoutStatus::Closed);
     assert_consistent(&fixture.database());
 }
 
 #[test]
 fn a_renewal_that_a_process_did_not_finish_is_taken_up_after_its_lease() {
-    let gateway = Pages::default();
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
-    let ticket_type = fixture.new_ticket_type(1250, 10);
-    let order = fixture.order(&ticket_type, 1);
-    gateway.close_all();
+    let (fixture, _, order) = fixture();
     renew(&fixture, &order).expect("renewed");
     // As if the process had ended between the answer of the gateway and the next transaction.
     let lease = at("2026-06-01T12:00:30Z").millis();
@@ -443,12 +340,12 @@ fn a_renewal_that_a_process_did_not_finish_is_taken_up_after_its_lease() {
     assert_eq!(reason(renew(&fixture, &order)), Reason::CheckoutInProgress);
     fixture.clock.advance(Duration::from_secs(30));
     let renewed = renew(&fixture, &order).expect("renewed");
-    assert_eq!(renewed.checkout_url, "https://pay.example/page-1");
-    assert_eq!(gateway.payable(order.id), 1);
+    assert_eq!(renewed.checkout_url, format!("https://pay.example/pay-{}-2", order.id));
+    assert_eq!(pages(&fixture), 2);
 
     // The other way to take it up: the order ends.
     database.execute("UPDATE orders SET payment_reference = NULL", []);
     fixture.expire_holds();
     fixture.service.run_maintenance().expect("maintenance");
-    assert_eq!((gateway.payable(order.id), gateway.pages().len()), (0, 2));
+    assert_eq!((pages(&fixture), closed(&fixture)), (2, vec![format!("pay-{}-2", order.id)]));
 }

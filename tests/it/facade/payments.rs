@@ -1,9 +1,7 @@
 //! Payments: the checkout, reports of the gateway, late payments, and the hosted checkout of the sandbox.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ticketing::environment::ManualClock;
 use ticketing::error::Reason;
 use ticketing::event::EventStatus;
 use ticketing::id::OrderId;
@@ -17,7 +15,7 @@ use ticketing::payment::{
     RefundRequest, RefundStatus,
 };
 use ticketing::ticket::CheckInTicket;
-use ticketing::ticket_type::{CreateTicketType, TicketType};
+use ticketing::ticket_type::TicketType;
 use ticketing::{Caller, Error, Result, TicketingService};
 
 use crate::common::*;
@@ -96,112 +94,54 @@ fn if_the_gateway_fails_the_order_is_cancelled_and_its_seats_are_free() {
 
 #[test]
 fn a_gateway_that_fails_after_the_hold_expired_cancels_the_order_too() {
-    // The hold is shorter than the call of the gateway: the gateway advances the clock.
-    #[derive(Debug)]
-    struct Slow(ManualClock);
-    impl PaymentGateway for Slow {
-        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-            self.0.advance(HOLD);
-            Err(GatewayError::Unavailable("too late".to_owned()))
-        }
-        fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-            Ok(request.made("refund"))
-        }
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let clock = ManualClock::new(at(NOW));
-    let builder = database::builder(folder.path().join("ticketing.db")).clock(clock.clone());
-    let service = builder.payment_gateway(Slow(clock)).open().expect("a file");
-    let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("the organization exists");
-    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let ticket_type = CreateTicketType::new("Seat", eur(1250), 2);
-    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
-    let refused = service
-        .create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1))
-        .expect_err("no link");
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
+    // The hold is shorter than the call of the gateway.
+    let clock = fixture.clock.clone();
+    fixture.gateway.during_checkout(move |_| clock.advance(HOLD));
+    fixture.gateway.on_checkout(GatewayBehavior::Unavailable);
+    let refused = create_order(&fixture, &ticket_type, 1).expect_err("no link");
     assert!(matches!(refused, Error::PaymentGatewayFailed(_)), "{refused:?}");
-    let orders = service.list_orders(&caller, ListOrders::default()).expect("a page").data;
+    let orders = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
     assert_eq!(orders[0].status, OrderStatus::Cancelled, "the order is cancelled, as the error reports");
 }
 
 #[test]
 fn a_link_received_after_the_hold_expired_is_the_last_change() {
     const LATE: Duration = Duration::from_mins(31);
-    #[derive(Debug)]
-    struct Slow(ManualClock);
-    impl PaymentGateway for Slow {
-        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-            self.0.advance(LATE);
-            Ok(Checkout::new("https://pay.example/1", "1"))
-        }
-        fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-            Ok(request.made("refund"))
-        }
-    }
-    let fixture = Fixture::without_gateway();
-    let builder = database::builder(fixture.path()).clock(fixture.clock.clone());
-    let service = builder.payment_gateway(Slow(fixture.clock.clone())).open().expect("the file");
+    let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 2);
-    let order = CreateOrder::new(ticket_type.event_id, new_customer(), ticket_type.id, 1);
-    let order = service.create_order(&fixture.caller, order).expect("an order").order;
+    let clock = fixture.clock.clone();
+    fixture.gateway.during_checkout(move |_| clock.advance(LATE));
+    let order = fixture.order(&ticket_type, 1);
     assert_eq!((order.status, order.updated_at), (OrderStatus::Expired, at(NOW).saturating_add(LATE)));
-    assert_eq!(service.run_maintenance().expect("a run").expired_orders, 1);
-    assert_eq!(service.get_order(&fixture.caller, order.id).expect("the order exists"), order);
+    assert_eq!(fixture.service.run_maintenance().expect("a run").expired_orders, 1);
+    assert_eq!(fixture.read_order(order.id), order);
 }
 
-/// A gateway that runs a function on the order while its checkout is started.
-struct InterferingGateway<F> {
-    service: Arc<OnceLock<TicketingService>>,
-    interfere: F,
-}
-
-impl<F> PaymentGateway for InterferingGateway<F>
-where
-    F: Fn(&TicketingService, &Caller, OrderId) + Send + Sync + 'static,
-{
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let service = self.service.get().expect("set before the first order");
-        let caller = service.act_for(request.organization_id).expect("the organization exists");
-        (self.interfere)(service, &caller, request.order_id);
-        Ok(Checkout::new("https://pay.example/1", "the same each time"))
-    }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        Ok(request.made("refund"))
-    }
-}
-
-/// Creates orders with [`InterferingGateway`]. Returns the last response and the orders afterwards.
+/// Creates an order, with which something happens while its checkout is started. Returns the response and the order
+/// afterwards.
 fn create_with_interference(
     interfere: impl Fn(&TicketingService, &Caller, OrderId) + Send + Sync + 'static,
-    orders: usize,
-) -> (Result<CreateOrderResponse>, Vec<OrderSummary>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let handle = Arc::new(OnceLock::new());
-    let gateway = InterferingGateway { service: handle.clone(), interfere };
-    let builder = database::builder(folder.path().join("ticketing.db"));
-    let service = builder.clock(ManualClock::new(at(NOW))).payment_gateway(gateway).open().expect("a file");
-    assert!(handle.set(service.clone()).is_ok());
-    let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("the organization exists");
-    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let ticket_type = CreateTicketType::new("Seat", eur(1250), 10);
-    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
-    let order = || service.create_order(&caller, CreateOrder::new(event.id, new_customer(), ticket_type.id, 1));
-    let responses: Vec<_> = (0..orders).map(|_| order()).collect();
-    let listed = service.list_orders(&caller, ListOrders::default()).expect("a page").data;
-    (responses.into_iter().next_back().expect("one"), listed)
+) -> (Result<CreateOrderResponse>, OrderSummary) {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
+    fixture.gateway.during_checkout(move |request| interfere(&service, &caller, request.order_id));
+    let created = create_order(&fixture, &ticket_type, 1);
+    let listed = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
+    (created, listed.into_iter().next().expect("the order"))
 }
 
 #[test]
 fn a_payment_reported_before_the_link_completes_the_order() {
-    let (created, orders) =
-        create_with_interference(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")), 1);
+    let (created, order) =
+        create_with_interference(|service, caller, id| drop(service.payment_completed(caller, id).expect("paid")));
     let created = created.expect("an order");
     assert_eq!((created.order.status, created.issued_tickets.len()), (OrderStatus::Completed, 1));
-    let payment = orders[0].payment_gateway.clone().expect("a payment");
-    assert_eq!((payment.link.as_str(), payment.status), ("https://pay.example/1", PaymentStatus::Completed));
+    let payment = order.payment_gateway.expect("a payment");
+    let link = format!("https://pay.example/pay-{}", order.id);
+    assert_eq!((payment.link, payment.status), (link, PaymentStatus::Completed));
 }
 
 #[test]
@@ -210,11 +150,11 @@ fn a_payment_counts_even_if_the_gateway_then_fails_to_return_a_link() {
         service.payment_completed(caller, id).expect("paid");
         panic!("the gateway panics after the payment, as configured");
     };
-    let (created, orders) = create_with_interference(pay_and_fail, 1);
+    let (created, order) = create_with_interference(pay_and_fail);
     let created = created.expect("an order");
     assert_eq!((created.order.status, created.issued_tickets.len()), (OrderStatus::Completed, 1));
     assert_eq!(created.checkout_url, None);
-    assert_eq!(orders[0].payment_gateway.clone().map(|payment| payment.status), Some(PaymentStatus::Completed));
+    assert_eq!(order.payment_gateway.map(|payment| payment.status), Some(PaymentStatus::Completed));
 }
 
 #[test]
@@ -239,20 +179,31 @@ fn an_order_cancelled_before_its_link_is_known_stays_cancelled() {
     let cancel = |service: &TicketingService, caller: &Caller, id| {
         assert!(service.cancel_order(caller, id).expect("cancelled").success);
     };
-    let (created, orders) = create_with_interference(cancel, 1);
+    let (created, order) = create_with_interference(cancel);
     assert_eq!(created.expect("an answer").order.status, OrderStatus::Cancelled);
-    let payment = orders[0].payment_gateway.clone().expect("a payment");
-    assert_eq!((orders[0].status, payment.status), (OrderStatus::Cancelled, PaymentStatus::Waiting));
+    let payment = order.payment_gateway.expect("a payment");
+    assert_eq!((order.status, payment.status), (OrderStatus::Cancelled, PaymentStatus::Waiting));
 }
 
 #[test]
 fn a_gateway_that_returns_a_reference_twice_has_failed() {
-    let (second, orders) = create_with_interference(|_, _, _| {}, 2);
+    struct SameReference;
+    impl PaymentGateway for SameReference {
+        fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
+            Ok(Checkout::new("https://pay.example/1", "the same each time"))
+        }
+        fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+            Ok(request.made("refund"))
+        }
+    }
+    let fixture = Fixture::with(|builder| builder.payment_gateway(SameReference));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    create_order(&fixture, &ticket_type, 1).expect("an order");
+    let second = create_order(&fixture, &ticket_type, 1);
     assert!(matches!(second, Err(Error::PaymentGatewayFailed(_))), "{second:?}");
-    assert_eq!(
-        orders.iter().map(|order| order.status).collect::<Vec<_>>(),
-        [OrderStatus::Cancelled, OrderStatus::Pending]
-    );
+    let orders = fixture.service.list_orders(&fixture.caller, ListOrders::default()).expect("a page").data;
+    let statuses: Vec<_> = orders.iter().map(|order| order.status).collect();
+    assert_eq!(statuses, [OrderStatus::Cancelled, OrderStatus::Pending]);
 }
 
 #[test]

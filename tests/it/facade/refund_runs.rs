@@ -1,12 +1,11 @@
 //! Runs of the maintenance that make refunds, or ask what became of them: organizations take turns, and several refunds
 //! are made at the same time.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use ticketing::Caller;
 use ticketing::order::CreateOrder;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 
 use crate::common::database::stored_id;
@@ -109,56 +108,41 @@ fn refunds_of_one_organization_that_cannot_be_looked_up_delay_nobody_else_s_look
     assert_eq!(asked.len(), 2, "{asked:?}");
 }
 
-/// Makes refunds only if several are asked for at the same time, after a first one.
-#[derive(Debug, Clone, Default)]
-struct PatientGateway(Arc<(Mutex<Calls>, Condvar)>);
-
+/// How many refunds are asked for, and how many of them wait for others.
 #[derive(Debug, Default)]
 struct Calls {
-    is_open: bool,
     refunds: usize,
     waiting: usize,
 }
 
 const AT_ONCE: usize = 4;
 
-impl PaymentGateway for PatientGateway {
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
+/// Makes a refund only if several are asked for at the same time, after a first one.
+fn answer_together((calls, changed): &(Mutex<Calls>, Condvar)) -> GatewayBehavior {
+    let mut calls = calls.lock().expect("no panic");
+    calls.refunds += 1;
+    if calls.refunds == 1 {
+        return GatewayBehavior::Succeed;
     }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        let (calls, changed) = &*self.0;
-        let mut calls = calls.lock().expect("no panic");
-        if !calls.is_open {
-            return Err(GatewayError::Unavailable("closed".to_owned()));
-        }
-        calls.refunds += 1;
-        if calls.refunds == 1 {
-            return Ok(request.made("refund"));
-        }
-        calls.waiting += 1;
-        changed.notify_all();
-        // Longer than any machine takes for it, and passed only if nobody else comes.
-        let patience = Duration::from_secs(15);
-        let waited = changed.wait_timeout_while(calls, patience, |calls| calls.waiting < AT_ONCE);
-        let (_calls, timeout) = waited.expect("no panic");
-        if timeout.timed_out() {
-            return Err(GatewayError::Unavailable("nobody else came".to_owned()));
-        }
-        Ok(request.made("refund"))
-    }
+    calls.waiting += 1;
+    changed.notify_all();
+    // Longer than any machine takes for it, and passed only if nobody else comes.
+    let patience = Duration::from_secs(15);
+    let waited = changed.wait_timeout_while(calls, patience, |calls| calls.waiting < AT_ONCE);
+    let (_calls, timeout) = waited.expect("no panic");
+    if timeout.timed_out() { GatewayBehavior::Unavailable } else { GatewayBehavior::Succeed }
 }
 
 #[test]
 fn refunds_are_made_several_at_a_time() {
-    let gateway = PatientGateway::default();
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
+    let fixture = Fixture::new();
     let seats = seats_of(&fixture, &fixture.caller);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     for _ in 0..1 + 2 * AT_ONCE {
         cancelled_order(&fixture, &fixture.caller, &seats);
     }
-    gateway.0.0.lock().expect("no panic").is_open = true;
+    let calls = <(Mutex<Calls>, Condvar)>::default();
+    fixture.gateway.during_refund(move || answer_together(&calls));
     fixture.clock.advance(Duration::from_mins(1));
     // A refund whose event is busy is left to the next run.
     let runs = std::iter::repeat_with(|| fixture.service.run_maintenance().expect("a run").answered_refunds).take(5);

@@ -3,20 +3,15 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use ticketing::environment::{Clock, ManualClock};
+use ticketing::environment::Clock;
 use ticketing::id::OrderId;
-use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
+use ticketing::order::{Order, OrderStatus, PaymentStatus};
 use ticketing::page::PageRequest;
 use ticketing::payment::ManualMethod;
-use ticketing::payment::{
-    Checkout, CheckoutRequest, GatewayError, GatewayRefund, ListRefunds, PaymentGateway, Refund, RefundRequest,
-    RefundSource, RefundStatus,
-};
-use ticketing::ticket_type::{CreateTicketType, TicketType};
-use ticketing::{Builder, TicketingService};
+use ticketing::payment::{ListRefunds, Refund, RefundSource, RefundStatus};
+use ticketing::ticket_type::TicketType;
 
 use crate::common::*;
 
@@ -68,30 +63,6 @@ fn cancelling_a_paid_order_refunds_it() {
 }
 
 #[test]
-fn an_order_paid_in_cash_needs_a_manual_refund() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&ticket_type, 2);
-    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Waiting), "the payment is unchanged");
-    assert!(cancel(&fixture, order.id));
-    assert!(fixture.gateway.refunds().is_empty());
-    let owed = refunds(&fixture, None).remove(0);
-    assert_eq!((owed.status, owed.amount, owed.owed), (RefundStatus::Due, eur(2500), eur(2500)));
-    assert!(owed.requires_manual_refund && owed.gateway.is_none());
-
-    // A payment through the gateway in addition was refunded; the cash still has to be refunded by hand.
-    let order = fixture.order(&ticket_type, 2);
-    fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
-    fixture.service.payment_completed(&fixture.caller, order.id).expect("recorded");
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    assert_eq!(refunds(&fixture, None)[0].source, RefundSource::LatePayment);
-    assert!(cancel(&fixture, order.id));
-    assert_eq!(fixture.gateway.refunds().len(), 1);
-}
-
-#[test]
 fn pending_expired_and_free_orders_need_no_refund() {
     let fixture = Fixture::new();
     let event = fixture.event();
@@ -128,24 +99,6 @@ fn without_a_gateway_that_can_refund_the_organizer_refunds() {
     let order = fixture.order(&ticket_type, 1);
     fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid in cash");
     assert!(cancel(&fixture, order.id));
-}
-
-#[test]
-fn a_refund_that_the_gateway_refuses_is_listed_and_not_repeated() {
-    let fixture = Fixture::new();
-    let (_, order) = paid(&fixture);
-    fixture.gateway.on_refund(GatewayBehavior::Refuse);
-    assert!(!cancel(&fixture, order.id), "the refund is still due");
-    assert_eq!(
-        (fixture.order_status(order.id), fixture.payment_status(order.id)),
-        (OrderStatus::Cancelled, Some(PaymentStatus::Completed))
-    );
-    let listed = refunds(&fixture, Some(RefundStatus::Refused));
-    assert_eq!((listed.len(), listed[0].order_id), (1, order.id));
-    assert!(listed[0].last_error.as_ref().is_some_and(|error| error.contains("the card is blocked")));
-    fixture.gateway.on_refund(GatewayBehavior::Succeed);
-    fixture.clock.advance(Duration::from_hours(48));
-    assert_eq!((answered_refunds(&fixture), fixture.gateway.refunds().len()), (0, 1));
 }
 
 #[test]
@@ -263,21 +216,6 @@ fn a_refund_survives_a_crash_before_the_gateway_answers() {
 }
 
 #[test]
-fn a_refund_recorded_by_a_process_that_died_is_requested_by_the_next() {
-    let fixture = Fixture::new();
-    let (_, order) = paid(&fixture);
-    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    cancel(&fixture, order.id);
-    // As if it had never been requested.
-    let database = fixture.database();
-    let reset = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
-    assert_eq!(database.execute(reset, []), 1);
-    fixture.gateway.on_refund(GatewayBehavior::Succeed);
-    assert_eq!(fixture.second_service().run_maintenance().expect("a run").answered_refunds, 1);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-}
-
-#[test]
 fn two_services_request_a_refund_once() {
     let fixture = Fixture::new();
     let (_, order) = paid(&fixture);
@@ -326,98 +264,45 @@ fn refunds_are_listed_by_status_newest_first_in_pages() {
 }
 
 #[test]
-fn the_text_of_a_gateway_error_contains_its_message() {
-    assert!(GatewayError::Unavailable("x".to_owned()).to_string().contains('x'));
-    assert!(GatewayError::Refused("y".to_owned()).to_string().contains('y'));
-}
-
-/// A gateway that runs the maintenance of another service during the first refund.
-#[derive(Clone)]
-struct InterferingGateway {
-    other: Arc<OnceLock<TicketingService>>,
-    requests: Arc<Mutex<Vec<OrderId>>>,
-    open: Arc<AtomicBool>,
-}
-
-impl PaymentGateway for InterferingGateway {
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        let reference = request.order_id.to_string();
-        Ok(Checkout::new("https://pay.example", reference))
-    }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        if !self.open.load(Ordering::SeqCst) {
-            return Err(GatewayError::Unavailable("closed".to_owned()));
-        }
-        let first = {
-            let mut requests = self.requests.lock().expect("no panic");
-            requests.push(request.order_id);
-            requests.len() == 1
-        };
-        if !first {
-            return Err(GatewayError::Unavailable("closed again".to_owned()));
-        }
-        self.other.get().expect("set").run_maintenance().expect("a run");
-        Ok(request.made("refund"))
-    }
-}
-
-#[test]
 fn a_refund_just_requested_by_another_service_is_not_repeated() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let gateway = InterferingGateway { other: Arc::default(), requests: Arc::default(), open: Arc::default() };
-    let clock = ManualClock::new(at(NOW));
-    let start = || {
-        let builder = database::builder(folder.path().join("ticketing.db")).clock(clock.clone());
-        builder.payment_gateway(gateway.clone()).readers(2).open().expect("the file")
-    };
-    let service = start();
-    assert!(gateway.other.set(start()).is_ok());
-    let organization = service.create_organization(Default::default()).expect("an organization");
-    let caller = service.act_for(organization.id).expect("the organization exists");
-    let event = service.create_event(&caller, new_event(|_| {})).expect("an event");
-    let ticket_type = CreateTicketType::new("Seat", eur(1250), 10);
-    let ticket_type = service.create_ticket_type(&caller, event.id, ticket_type).expect("a type");
+    let fixture = Fixture::new();
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     let orders = [(); 2].map(|()| {
-        let request = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-        let order = service.create_order(&caller, request).expect("an order").order.id;
-        service.payment_completed(&caller, order).expect("paid");
-        assert!(service.cancel_order(&caller, order).expect("cancelled").success);
-        clock.advance(Duration::from_secs(1));
+        let order = fixture.paid_order(&ticket_type, 1).id;
+        cancel(&fixture, order);
+        fixture.clock.advance(Duration::from_secs(1));
         order
     });
-    clock.advance(Duration::from_mins(1));
-    gateway.open.store(true, Ordering::SeqCst);
+    fixture.clock.advance(Duration::from_mins(1));
     // Both are due in this run. While it requests the first refund, the other service requests the second.
-    assert_eq!(service.run_maintenance().expect("a run").answered_refunds, 1);
-    assert_eq!(*gateway.requests.lock().expect("no panic"), orders);
-}
-
-/// A gateway whose refunds are answered by the test, which receives a sender for each answer.
-#[derive(Clone)]
-struct AnsweredGateway(Sender<Sender<Result<(), GatewayError>>>);
-
-impl PaymentGateway for AnsweredGateway {
-    fn start_checkout(&self, request: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        Ok(Checkout::new("https://pay.example", request.order_id.to_string()))
-    }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        let (answer, answered) = channel();
-        self.0.send(answer).expect("the test waits");
-        answered.recv().expect("the test answers").map(|()| request.made("refund"))
-    }
+    let (other, is_first) = (fixture.second_service(), AtomicBool::new(true));
+    fixture.gateway.during_refund(move || match is_first.swap(false, Ordering::SeqCst) {
+        true => {
+            other.run_maintenance().expect("a run");
+            GatewayBehavior::Succeed
+        }
+        false => GatewayBehavior::Unavailable,
+    });
+    assert_eq!(answered_refunds(&fixture), 1);
+    let asked: Vec<_> = fixture.gateway.refunds()[2..].iter().map(|request| request.order_id).collect();
+    assert_eq!(asked, orders);
 }
 
 #[test]
 fn a_refusal_that_is_recorded_after_another_process_has_claimed_the_refund_does_not_count() {
-    let (calls, called) = channel();
-    let with_gateway = |builder: Builder| {
-        builder.payment_gateway(AnsweredGateway(calls.clone())).gateway_timeout(Duration::from_secs(600))
-    };
-    let fixture = Fixture::with(with_gateway);
-    let other = fixture.second_service_with(with_gateway);
+    let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(600)));
+    let gateway = fixture.gateway.clone();
+    let other = fixture
+        .second_service_with(|builder| builder.payment_gateway(gateway).gateway_timeout(Duration::from_secs(600)));
     let (_, order) = paid(&fixture);
+    // The test receives a sender for each answer.
+    let (calls, called) = channel();
+    fixture.gateway.during_refund(move || {
+        let (answer, answered) = channel();
+        calls.send(answer).expect("the test waits");
+        answered.recv().expect("the test answers")
+    });
     std::thread::scope(|scope| {
         let cancelled = scope.spawn(|| fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled"));
         let first: Sender<_> = called.recv().expect("the first attempt");
@@ -425,9 +310,9 @@ fn a_refusal_that_is_recorded_after_another_process_has_claimed_the_refund_does_
         fixture.clock.advance(Duration::from_mins(2));
         let run = scope.spawn(|| other.run_maintenance().expect("a run"));
         let second = called.recv().expect("the second attempt");
-        first.send(Err(GatewayError::Refused("the card is blocked".to_owned()))).expect("the first attempt waits");
+        first.send(GatewayBehavior::Refuse).expect("the first attempt waits");
         cancelled.join().expect("no panic");
-        second.send(Ok(())).expect("the second attempt waits");
+        second.send(GatewayBehavior::Succeed).expect("the second attempt waits");
         assert_eq!(run.join().expect("no panic").answered_refunds, 1);
     });
     let refunds = refunds(&fixture, None);
