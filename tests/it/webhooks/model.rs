@@ -1,5 +1,7 @@
-//! Random steps: receivers fail at random, the clock jumps, endpoints change, and senders start and stop. In the end,
-//! the history of each notification must be complete, and its final state must follow from it.
+//! Random steps, while endpoints change. In one world receivers fail at random, the clock jumps, and senders start and
+//! stop: in the end, the history of each notification must be complete, and its final state must follow from it. In the
+//! other one everything arrives, and the steps follow one another: each endpoint must get what a model says, in the same
+//! order.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +16,7 @@ use proptest::test_runner::{Config, TestRunner};
 use ticketing::TicketingService;
 use ticketing::id::WebhookId;
 use ticketing::webhook::{EventType::OrderCompleted, EventType::TicketIssued};
-use ticketing::webhook::{FailureKind, SenderOptions, WebhookSenderGuard};
+use ticketing::webhook::{FailureKind, NotificationData, SenderOptions, WebhookNotification, WebhookSenderGuard};
 
 /// The number of endpoints.
 const ENDPOINTS: usize = 5;
@@ -37,6 +39,7 @@ enum Step {
     Subscribe(usize, bool),
     Delete(usize),
     Resend(usize),
+    Maintain,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -89,10 +92,10 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
-        let transport = random_transport(seed);
+    fn new(transport: FakeTransport, number_of_endpoints: usize) -> Self {
         let fixture = Fixture::with_transport(&transport);
-        let endpoints = (0..ENDPOINTS).map(|number| fixture.ticket_webhook(format!("https://example.com/{number}")));
+        let endpoints =
+            (0..number_of_endpoints).map(|number| fixture.ticket_webhook(format!("https://example.com/{number}")));
         let endpoints = endpoints.map(|created| created.endpoint.id).collect();
         let services = [
             fixture.service.clone(),
@@ -156,6 +159,7 @@ impl World {
                     let _ = fixture.service.resend_webhook_delivery(&fixture.caller, id, delivery.id);
                 }
             }
+            Step::Maintain => drop(fixture.service.run_maintenance().expect("a run")),
         }
     }
 
@@ -234,13 +238,16 @@ impl World {
 const IN_PROGRESS: &str = "SELECT COUNT(*) FROM webhook_outbox o JOIN webhook_endpoints e ON e.id = o.endpoint_id
     WHERE o.state = 'WAITING' AND e.enabled = 1 AND o.claim IS NOT NULL";
 
+fn runner(default_cases: u32, max_shrink_iters: u32) -> TestRunner {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(default_cases);
+    TestRunner::new(Config { cases, failure_persistence: None, max_shrink_iters, ..Config::default() })
+}
+
 #[test]
 fn each_notification_has_a_complete_history_and_a_consistent_state() {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3);
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 20, ..Config::default() };
     let steps = prop::collection::vec(step(), 20..60);
     let run = |(seed, steps): (u64, Vec<Step>)| {
-        let mut world = World::new(seed);
+        let mut world = World::new(random_transport(seed), ENDPOINTS);
         world.start(0);
         for step in &steps {
             world.perform(step);
@@ -249,5 +256,120 @@ fn each_notification_has_a_complete_history_and_a_consistent_state() {
         world.check();
         Ok(())
     };
-    TestRunner::new(config).run(&(any::<u64>(), steps), run).unwrap();
+    runner(3, 20).run(&(any::<u64>(), steps), run).unwrap();
+}
+
+/// So many that ten tickets are a fan-out while nearly all are enabled, and rows for every endpoint otherwise.
+const FAN_OUT_ENDPOINTS: usize = 28;
+const TICKETS: i64 = 10;
+
+fn fan_out_step() -> impl Strategy<Value = Step> {
+    let endpoint = 0..FAN_OUT_ENDPOINTS;
+    prop_oneof![
+        4 => Just(Step::Queue(TICKETS)),
+        3 => (endpoint.clone(), any::<bool>()).prop_map(|(which, enabled)| Step::Enable(which, enabled)),
+        4 => (endpoint.clone(), any::<bool>()).prop_map(|(which, subscribed)| Step::Subscribe(which, subscribed)),
+        1 => endpoint.prop_map(Step::Delete),
+        2 => Just(Step::Settle),
+        1 => Just(Step::Maintain),
+    ]
+}
+
+/// What is known of an endpoint, and the tickets whose notifications it waits for or got.
+#[derive(Debug, Default)]
+struct Endpoint {
+    deleted: bool,
+    disabled: bool,
+    unsubscribed: bool,
+    waiting: Vec<String>,
+    got: Vec<String>,
+}
+
+/// The world beside its model.
+struct FanOut {
+    world: World,
+    endpoints: Vec<Endpoint>,
+    fan_outs: i64,
+}
+
+impl FanOut {
+    fn perform(&mut self, step: &Step) {
+        let fixture = &self.world.fixture;
+        match *step {
+            Step::Queue(number) => {
+                // Notifications of one millisecond have no order.
+                fixture.clock.advance(Duration::from_millis(1));
+                let tickets = fixture.issue(fixture.default_ticket_type(), number);
+                for endpoint in &mut self.endpoints {
+                    if !(endpoint.deleted || endpoint.disabled || endpoint.unsubscribed) {
+                        endpoint.waiting.extend(tickets.iter().map(|ticket| ticket.id.to_string()));
+                    }
+                }
+                self.fan_outs += fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs");
+            }
+            Step::Settle => self.deliver(),
+            _ => self.world.perform(step),
+        }
+        match *step {
+            Step::Enable(which, enabled) => self.endpoints[which].disabled = !enabled,
+            Step::Subscribe(which, subscribed) => self.endpoints[which].unsubscribed = !subscribed,
+            Step::Delete(which) => self.endpoints[which].deleted = true,
+            _ => {}
+        }
+        for endpoint in self.endpoints.iter_mut().filter(|endpoint| endpoint.deleted || endpoint.unsubscribed) {
+            endpoint.waiting.clear();
+        }
+        self.compare();
+    }
+
+    fn deliver(&mut self) {
+        let mut expected = 0;
+        for endpoint in self.endpoints.iter_mut().filter(|endpoint| !endpoint.disabled) {
+            expected += endpoint.waiting.len();
+            endpoint.got.append(&mut endpoint.waiting);
+        }
+        assert_eq!(self.world.fixture.service.deliver_due_webhooks().expect("delivered"), expected);
+    }
+
+    fn compare(&self) {
+        let backlog = self.world.fixture.service.backlog().expect("a backlog");
+        let waiting: usize = self.endpoints.iter().map(|endpoint| endpoint.waiting.len()).sum();
+        let enabled = self.endpoints.iter().filter(|endpoint| !endpoint.disabled);
+        let due: usize = enabled.map(|endpoint| endpoint.waiting.len()).sum();
+        assert_eq!((backlog.webhooks_waiting, backlog.webhooks_due), (waiting as u64, due as u64));
+    }
+
+    /// Compares what each endpoint got with the model.
+    fn check(&self) {
+        let mut got: Vec<Vec<String>> = vec![Vec::new(); FAN_OUT_ENDPOINTS];
+        for request in self.world.transport.sent() {
+            let (_, number) = request.url.rsplit_once('/').expect("a path");
+            let notification: WebhookNotification = serde_json::from_str(&request.body).expect("a notification");
+            let NotificationData::TicketIssued(issued) = notification.data else { panic!("{}", request.body) };
+            got[number.parse::<usize>().expect("a number")].push(issued.issued_ticket_id.to_string());
+        }
+        for (endpoint, got) in self.endpoints.iter().zip(got) {
+            assert_eq!(got, endpoint.got);
+        }
+    }
+}
+
+#[test]
+fn endpoints_that_change_at_random_get_what_was_queued_for_them() {
+    let fan_outs = std::cell::Cell::new(0);
+    let run = |steps: Vec<Step>| {
+        let world = World::new(FakeTransport::succeeding(), FAN_OUT_ENDPOINTS);
+        let endpoints = (0..FAN_OUT_ENDPOINTS).map(|_| Endpoint::default()).collect();
+        let mut fan_out = FanOut { world, endpoints, fan_outs: 0 };
+        let enable = (0..FAN_OUT_ENDPOINTS).map(|which| Step::Enable(which, true));
+        let first = std::iter::once(Step::Queue(TICKETS));
+        for step in first.chain(steps).chain(enable).chain([Step::Settle]) {
+            fan_out.perform(&step);
+        }
+        fan_out.check();
+        fan_outs.set(fan_outs.get() + fan_out.fan_outs);
+        Ok(())
+    };
+    runner(2, 5).run(&prop::collection::vec(fan_out_step(), 8..20), run).unwrap();
+    assert!(fan_outs.get() > 0, "there were fan-outs");
 }
