@@ -12,7 +12,6 @@
 //! | `TICKETING_CLOCK_JUMPS` | `facade random_clock_jumps`: the clock jumps between the steps of a sale | sequences of 60 steps | 12 |
 //! | `TICKETING_TRANSACTION_ROWS` | `facade transaction_costs`: each operation with its largest request | rows of each kind | 2100 |
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
-//! | `TICKETING_STRIPE_CASES` | `stripe model`: random sales with lost, doubled and reordered notices, crashes and faults | cases | 200 |
 //! | `TICKETING_EXPORTED_STORES` | `exports sums`: the sums of random sales | stores | 24 |
 //! | `TICKETING_READ_STORES` | `exports sums`: the same, read by Python, DuckDB and openpyxl | stores | 4 |
 //! | `TICKETING_HOSTILE_TEXTS` | `exports hostile_texts`: formulas, quotes and control characters | texts | 400 |

@@ -8,10 +8,11 @@ mod documents;
 #[cfg(feature = "exports")]
 mod exports;
 mod facade;
+mod gateways;
 #[cfg(feature = "server")]
 mod http;
 mod interleavings;
-#[cfg(all(feature = "ring", feature = "server", feature = "stripe"))]
+#[cfg(all(feature = "server", feature = "stripe"))]
 mod money;
 #[cfg(all(unix, feature = "postgres", feature = "program"))]
 mod postgres;

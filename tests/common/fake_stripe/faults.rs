@@ -21,8 +21,6 @@ pub enum Fault {
     CloseBefore,
     /// Executes the request and closes the connection without an answer.
     CloseAfter,
-    /// Never answers, and executes nothing.
-    HangBefore,
     /// Executes the request and never answers.
     HangAfter,
     /// Waits before it executes the request. Meanwhile its idempotency key is in use.

@@ -51,7 +51,6 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         shared.changed.notify_all();
         let handled = match fault {
             Some(Fault::CloseBefore) => return Ok(()),
-            Some(Fault::HangBefore) => return hang(shared),
             Some(Fault::RateLimited) => Answer::too_many_requests().into(),
             Some(Fault::RateLimitedForLong) => {
                 Answer { should_retry: Some(false), ..Answer::too_many_requests() }.into()

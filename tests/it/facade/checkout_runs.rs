@@ -52,21 +52,6 @@ fn fail_to_start(fixture: &Fixture, ticket_type: &TicketType) {
 }
 
 #[test]
-fn a_start_that_was_not_executed_is_never_asked_for_again() {
-    let (fixture, ticket_type) = fixture();
-    fixture.gateway.on_checkout(GatewayBehavior::NotExecuted);
-    fail_to_start(&fixture, &ticket_type);
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM checkouts WHERE status = 'CLOSED'"), 1);
-    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
-    fixture.gateway.on_checkout(GatewayBehavior::Succeed);
-    for _ in 0..3 {
-        run(&fixture);
-        fixture.clock.advance(Duration::from_hours(1));
-    }
-    assert_eq!((fixture.gateway.checkouts().len(), fixture.gateway.closed().len()), (1, 0));
-}
-
-#[test]
 fn a_start_for_which_no_call_was_free_is_never_asked_for_again() {
     let fixture = Fixture::with_gateway(|builder| builder.gateway_timeout(Duration::from_secs(1)).gateway_calls(1));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
@@ -110,31 +95,6 @@ fn an_organization_whose_account_does_not_answer_keeps_nobody_else_s_checkouts_o
         assert_eq!(checkout.status, CheckoutStatus::Closed, "{calls} calls");
         assert_eq!(closing(&fixture), 40);
     }
-}
-
-#[test]
-fn an_organization_whose_account_does_not_answer_delays_nobody_else_s_refunds() {
-    let (fixture, ticket_type) = fixture();
-    let other = fixture.other_organization();
-    let event = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
-    let new = ticketing::ticket_type::CreateTicketType::new("Seat", eur(1250), 10);
-    let seats = fixture.service.create_ticket_type(&other, event.id, new).expect("a ticket type");
-    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    for _ in 0..10 {
-        let order = fixture.paid_order(&ticket_type, 1);
-        fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    }
-    let created = fixture.service.create_order(&other, new_order(event.id, seats.id, 1)).expect("an order");
-    fixture.service.payment_completed(&other, created.order.id).expect("paid");
-    fixture.service.cancel_order(&other, created.order.id).expect("cancelled");
-    fixture.gateway.on_refund(GatewayBehavior::Succeed);
-    fixture.gateway.disconnect(fixture.caller.organization());
-    fixture.clock.advance(Duration::from_mins(1));
-    let before = fixture.gateway.looked_up().len();
-    let report = fixture.service.run_maintenance().expect("a run");
-    assert_eq!(report.answered_refunds, 1);
-    // Before a refund is asked for again, the gateway is asked for the payment.
-    assert_eq!(fixture.gateway.looked_up().len() - before, 2, "the others of the same organization wait");
 }
 
 #[test]

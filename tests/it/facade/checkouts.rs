@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ticketing::event::{EventStatus, UpdateEvent};
+use ticketing::event::UpdateEvent;
 use ticketing::order::{CreateOrder, Order, OrderStatus};
-use ticketing::payment::ManualMethod;
 use ticketing::payment::{CheckoutState, CheckoutStatus, GatewayPayment, ListRefunds, RefundSource, RefundStatus};
 use ticketing::ticket_type::{TicketType, UpdateTicketType};
 use ticketing::{Amount, Error};
@@ -40,46 +39,6 @@ fn fixture() -> (Fixture, TicketType) {
     fixture.gateway.set_state(Some(CheckoutState::Open));
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
     (fixture, ticket_type)
-}
-
-#[test]
-fn every_way_in_which_an_order_ends_closes_its_checkout() {
-    type End = fn(&Fixture, &Order);
-    let ends: [(&str, End); 5] = [
-        ("cancelled", |fixture, order| {
-            fixture.service.cancel_order(&fixture.caller, order.id).expect("done");
-        }),
-        ("expired", |fixture, _| fixture.clock.advance(HOLD)),
-        ("marked as paid", |fixture, order| {
-            drop(fixture.service.mark_order_paid(&fixture.caller, order.id, ManualMethod::Cash).expect("paid"));
-        }),
-        ("its event was cancelled", |fixture, order| {
-            let cancelled = UpdateEvent::default().status(EventStatus::Cancelled);
-            drop(fixture.service.update_event(&fixture.caller, order.event_id, cancelled).expect("cancelled"));
-        }),
-        ("expired, and then cancelled", |fixture, order| {
-            fixture.clock.advance(HOLD);
-            fixture.service.cancel_order(&fixture.caller, order.id).expect("done");
-        }),
-    ];
-    for (name, end) in ends {
-        let (fixture, ticket_type) = fixture();
-        let order = fixture.order(&ticket_type, 2);
-        run(&fixture);
-        assert_eq!((status(&fixture, &order), fixture.gateway.closed().len()), (CheckoutStatus::Open, 0), "{name}");
-        end(&fixture, &order);
-        // The maintenance runs every second.
-        run(&fixture);
-        let closed = fixture.gateway.closed();
-        assert_eq!(closed.len(), 1, "{name}");
-        assert_eq!((closed[0].order_id, &closed[0].reference), (order.id, &format!("pay-{}", order.id)), "{name}");
-        assert_eq!((closed[0].event_id, closed[0].organization_id), (order.event_id, order.organizer_id), "{name}");
-        assert_eq!(status(&fixture, &order), CheckoutStatus::Closed, "{name}");
-        fixture.clock.advance(Duration::from_hours(48));
-        run(&fixture);
-        assert_eq!(fixture.gateway.closed().len(), 1, "it is not closed again: {name}");
-        assert_consistent(&fixture.database());
-    }
 }
 
 #[test]
@@ -126,44 +85,6 @@ fn a_gateway_that_does_not_answer_is_asked_again_less_and_less_often() {
     run(&fixture);
     assert_eq!(status(&fixture, &order), CheckoutStatus::Closed);
     assert_eq!(fixture.service.backlog().expect("a backlog").checkouts_closing, 0);
-}
-
-#[test]
-fn a_checkout_that_was_paid_already_is_a_late_payment() {
-    for (cancelled, expected) in [(false, OrderStatus::Completed), (true, OrderStatus::Cancelled)] {
-        let (fixture, ticket_type) = fixture();
-        let order = fixture.order(&ticket_type, 1);
-        if cancelled {
-            fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-        } else {
-            fixture.clock.advance(HOLD);
-        }
-        fixture.gateway.set_state(Some(paid(&order, "pi_1")));
-        run(&fixture);
-        assert_eq!(order_status(&fixture, &order), expected);
-        let refunds = fixture.gateway.refunds();
-        assert_eq!(refunds.len(), usize::from(cancelled));
-        if let Some(refund) = refunds.first() {
-            assert_eq!((refund.amount, refund.payment_reference.as_deref()), (order.total, Some("pi_1")));
-        }
-        assert_consistent(&fixture.database());
-    }
-}
-
-#[test]
-fn a_payment_whose_notice_was_lost_completes_its_order_before_the_hold_ends() {
-    let (fixture, ticket_type) = fixture();
-    let order = fixture.order(&ticket_type, 1);
-    fixture.clock.advance(HOLD - Duration::from_secs(61));
-    fixture.gateway.set_state(Some(paid(&order, "pi_1")));
-    run(&fixture);
-    assert_eq!(order_status(&fixture, &order), OrderStatus::Pending, "the gateway is asked a minute before the end");
-    fixture.clock.advance(Duration::from_secs(1));
-    run(&fixture);
-    assert_eq!(order_status(&fixture, &order), OrderStatus::Completed);
-    let checkout = fixture.service.get_checkout(&fixture.caller, order.id).expect("a checkout");
-    assert_eq!(checkout.payment_reference.as_deref(), Some("pi_1"));
-    assert_eq!(fixture.gateway.looked_up().len(), 1);
 }
 
 #[test]
@@ -220,6 +141,8 @@ fn a_start_that_was_never_answered_is_asked_for_again_unchanged_and_then_closed(
     let closed = fixture.gateway.closed();
     assert_eq!(closed.len(), 1);
     assert_eq!(closed[0].reference, format!("pay-{}", requests[0].order_id));
+    let of_order = (closed[0].order_id, closed[0].event_id, closed[0].organization_id);
+    assert_eq!(of_order, (requests[0].order_id, ticket_type.event_id, fixture.caller.organization()));
     assert_eq!(fixture.stored("SELECT COUNT(*) FROM checkouts WHERE status = 'CLOSED'"), 1);
     assert_consistent(&fixture.database());
 }
@@ -323,24 +246,6 @@ fn the_same_amount_with_more_decimals_is_the_same_amount() {
     fixture.gateway.set_state(Some(CheckoutState::Paid(GatewayPayment::new("pi_1", amount, "EUR"))));
     let settled = fixture.service.settle_checkout(&format!("pay-{}", order.id)).expect("settled");
     assert_eq!(settled.order.status, OrderStatus::Completed);
-}
-
-#[test]
-fn a_second_payment_of_an_order_is_refunded_and_the_first_one_kept() {
-    let (fixture, ticket_type) = fixture();
-    let order = fixture.order(&ticket_type, 1);
-    for (reference, refunds) in [("pi_1", 0), ("pi_1", 0), ("pi_2", 1), ("pi_2", 1), ("pi_1", 1), ("pi_3", 2)] {
-        let notice = Notice::paid(&order, order.total, reference);
-        fixture.gateway.know(&notice);
-        notice.send(&fixture.service).expect("received");
-        run(&fixture);
-        assert_eq!(fixture.gateway.refunds().len(), refunds, "{reference}");
-    }
-    let references: Vec<_> =
-        fixture.gateway.refunds().into_iter().filter_map(|refund| refund.payment_reference).collect();
-    assert_eq!(references, ["pi_2", "pi_3"]);
-    assert_eq!(order_status(&fixture, &order), OrderStatus::Completed);
-    assert_consistent(&fixture.database());
 }
 
 #[test]

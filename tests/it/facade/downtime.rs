@@ -33,17 +33,6 @@ fn pay(fixture: &Fixture, order: &Order) {
 }
 
 #[test]
-fn a_payment_made_while_the_program_was_down_completes_its_order_at_the_start() {
-    let (fixture, order) = running();
-    fixture.clock.advance(Duration::from_mins(5));
-    pay(&fixture, &order);
-    let restarted = fixture.second_service();
-    assert_eq!(fixture.gateway.looked_up().len(), 0, "opening does not wait for the gateway");
-    run(&restarted);
-    assert_eq!((fixture.order_status(order.id), fixture.gateway.looked_up().len()), (OrderStatus::Completed, 1));
-}
-
-#[test]
 fn after_a_quick_restart_a_payment_is_found_within_seconds() {
     let (fixture, order) = running();
     pay(&fixture, &order);

@@ -88,19 +88,3 @@ fn with_a_key_of_test_mode_nothing_is_asked_about_real_money() {
     let checkout = fixture.service.get_checkout(&fixture.caller, late.id).expect("a checkout");
     assert_eq!(checkout.status, CheckoutStatus::Closed);
 }
-
-#[test]
-fn with_a_key_of_live_mode_nothing_is_asked_about_test_payments() {
-    let gateway = FakeGateway::new().named("gateway", PaymentMode::Test);
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway.clone()));
-    let order = fixture.paid_order(&fixture.new_ticket_type(1250, 100), 1);
-    gateway.on_refund(GatewayBehavior::Unavailable);
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    let live = FakeGateway::new();
-    let used = live.clone();
-    let other = fixture.second_service_with(|builder| builder.payment_gateway(used));
-    fixture.clock.advance(DAY);
-    other.run_maintenance().expect("maintenance");
-    assert_not_asked(&live);
-    assert_eq!(other.backlog().expect("a backlog").refunds_without_gateway, 1);
-}

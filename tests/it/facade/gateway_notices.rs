@@ -1,7 +1,5 @@
 //! Notices of the payment gateway: repeated, in any order, for orders that ended, and hostile ones.
 
-use std::time::Duration;
-
 use ticketing::order::{Order, OrderStatus, PaymentStatus};
 use ticketing::payment::{
     CheckoutState, GatewayEvent, GatewayNotice, GatewayPayment, NoticeError, NoticeHeaders, NoticeOutcome,
@@ -50,21 +48,6 @@ fn each_notice_five_times_in_any_order_ends_as_once() {
         assert!(fixture.gateway.refunds().is_empty(), "seed {seed}");
         assert_consistent(&fixture.database());
     }
-}
-
-#[test]
-fn a_notice_for_an_order_that_was_cancelled_refunds_it_once() {
-    let (fixture, order) = fixture();
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    let notice = paid(&order);
-    fixture.gateway.know(&notice);
-    for _ in 0..5 {
-        notice.send(&fixture.service).expect("received");
-        fixture.service.run_maintenance().expect("maintenance");
-    }
-    assert_eq!(fixture.gateway.refunds().len(), 1);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
-    assert!(fixture.gateway.closed().is_empty(), "a checkout that was paid need not be closed");
 }
 
 #[test]
@@ -154,25 +137,4 @@ fn a_mismatched_amount_is_reported_and_the_right_one_still_completes_the_order()
     assert_eq!(refunds.len(), 1);
     assert_eq!((refunds[0].amount, refunds[0].payment_reference.as_deref()), (Amount::cents(1), Some("pi_wrong")));
     assert_consistent(&fixture.database());
-}
-
-#[test]
-fn a_notice_and_a_cancellation_at_the_same_time_leave_one_of_two_results() {
-    for _ in 0..20 {
-        let (fixture, order) = fixture();
-        let notice = paid(&order);
-        fixture.gateway.know(&notice);
-        std::thread::scope(|scope| {
-            scope.spawn(|| notice.send(&fixture.service).expect("received"));
-            scope.spawn(|| fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled"));
-            scope.spawn(|| fixture.service.run_maintenance().expect("maintenance"));
-        });
-        fixture.clock.advance(Duration::from_mins(5));
-        fixture.service.run_maintenance().expect("maintenance");
-        // Whichever came first: the order is cancelled, and its payment went back once.
-        assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
-        assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-        assert_eq!(fixture.gateway.refunds().len(), 1);
-        assert_consistent(&fixture.database());
-    }
 }

@@ -305,18 +305,6 @@ fn refunds_are_multiples_of_what_the_gateway_can_refund() {
 }
 
 #[test]
-fn a_repeated_request_refunds_once() {
-    let fixture = Fixture::new();
-    let (_, order) = order_for_ten(&fixture);
-    let keyed = fixture.caller_with_key("refund");
-    let call = || fixture.service.refund_order(&keyed, order.id, RefundOrder::of_amount(eur(100))).expect("refunded");
-    let (first, again) = (call(), call());
-    assert_eq!((first.replayed, again.replayed), (false, true));
-    assert_eq!(first.value, again.value);
-    assert_eq!(asked(&fixture), [eur(100)]);
-}
-
-#[test]
 fn an_amount_is_refunded_only_with_a_key_and_tickets_also_without() {
     let fixture = Fixture::new();
     let (_, order) = order_for_ten(&fixture);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ticketing::order::Order;
 use ticketing::payment::{
     Checkout, CheckoutRequest, CheckoutState, GatewayError, GatewayPayment, GatewayRefund, ListRefunds, PaymentGateway,
-    Refund, RefundRequest, RefundSource, RefundStatus,
+    Refund, RefundRequest, RefundStatus,
 };
 
 use crate::common::*;
@@ -45,22 +45,10 @@ fn refunds_of_service(fixture: &Fixture) -> usize {
     fixture.gateway.refunds().len() - 1
 }
 
+/// The control of `gateways::unnoticed_refunds`: a gateway that does not list what somebody has made is asked, and the
+/// customer gets 3.00 twice.
 #[test]
-fn a_refund_that_somebody_made_at_the_gateway_unnoticed_is_not_made_again() {
-    let fixture = Fixture::new();
-    let order = paid(&fixture);
-    refund_later(&fixture, &order);
-    fixture.gateway.set_listed([GatewayRefund::new("re_9", eur(300), "EUR")]);
-    maintain_after(&fixture, Duration::from_mins(1));
-    assert_eq!(refunds_of_service(&fixture), 0);
-    let [refund] = &refunds(&fixture)[..] else { panic!("one refund") };
-    assert_eq!((refund.source, refund.status, refund.returned), (RefundSource::Order, RefundStatus::Done, eur(300)));
-}
-
-/// The control of the test before: a gateway that does not list what somebody has made is asked, and the customer gets
-/// 3.00 twice.
-#[test]
-fn what_the_gateway_does_not_list_before_it_is_asked_is_paid_twice() {
+fn control_what_the_gateway_does_not_list_before_it_is_asked_is_paid_twice() {
     let fixture = Fixture::new();
     let order = paid(&fixture);
     refund_later(&fixture, &order);
@@ -70,38 +58,11 @@ fn what_the_gateway_does_not_list_before_it_is_asked_is_paid_twice() {
 }
 
 #[test]
-fn another_process_looks_before_the_first_attempt_at_a_new_decision() {
-    let fixture = Fixture::new();
-    let order = paid(&fixture);
-    refund_later(&fixture, &order);
-    let reset = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
-    assert_eq!(fixture.database().execute(reset, []), 1);
-    fixture.gateway.set_listed([GatewayRefund::new("re_9", eur(300), "EUR")]);
-    fixture.second_service().run_maintenance().expect("maintenance");
-    assert_eq!((refunds_of_service(&fixture), refunds(&fixture)[0].status), (0, RefundStatus::Done));
-}
-
-#[test]
 fn the_first_attempt_of_the_process_that_decided_just_now_asks_at_once() {
     let fixture = Fixture::new();
     let order = paid(&fixture);
     fixture.refund_amount(order.id, eur(300)).expect("refunded");
     assert_eq!((fixture.gateway.refunds().len(), fixture.gateway.listed_for().len()), (1, 0));
-}
-
-#[test]
-fn nothing_is_asked_for_while_the_gateway_does_not_list_the_refunds() {
-    let fixture = Fixture::new();
-    let order = paid(&fixture);
-    refund_later(&fixture, &order);
-    fixture.gateway.on_list(GatewayBehavior::Unavailable);
-    maintain_after(&fixture, Duration::from_mins(1));
-    let refund = refunds(&fixture).remove(0);
-    assert_eq!((refunds_of_service(&fixture), refund.status, refund.attempts), (0, RefundStatus::Due, 2));
-    assert!(refund.last_error.is_some_and(|problem| problem.contains("closed for lunch")));
-    fixture.gateway.on_list(GatewayBehavior::Succeed);
-    maintain_after(&fixture, Duration::from_mins(1));
-    assert_eq!((refunds_of_service(&fixture), refunds(&fixture)[0].status), (1, RefundStatus::Done));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ticketing::error::{Reason, Unavailable};
+use ticketing::Caller;
 use ticketing::event::EventSummary;
 use ticketing::id::RefundId;
 use ticketing::order::{CreateOrder, Order, OrderStatus, PaymentStatus};
@@ -13,8 +13,6 @@ use ticketing::payment::{
 };
 use ticketing::ticket::TicketStatus;
 use ticketing::ticket_type::{CreateTicketType, TicketType};
-use ticketing::webhook::EventType;
-use ticketing::{Caller, Error};
 
 use crate::common::*;
 
@@ -61,96 +59,6 @@ fn summary(fixture: &Fixture, ticket_type: &TicketType) -> EventSummary {
 
 fn refund_amount(fixture: &Fixture, order: &Order, cents: i64) {
     fixture.refund_amount(order.id, eur(cents)).expect("refunded");
-}
-
-#[test]
-fn a_refund_that_fails_later_is_refused_and_the_payment_is_completed_again() {
-    let fixture = Fixture::new();
-    let (ticket_type, order) = paid(&fixture);
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    let refund_id = refunds(&fixture)[0].id;
-    let report_it = |state| report_own(&fixture, &order, refund_id, "re_1", 2500, state);
-    report_it(RefundState::Succeeded);
-    assert_eq!(
-        (refunds(&fixture)[0].status, refunds(&fixture)[0].reference.as_deref()),
-        (RefundStatus::Done, Some("re_1"))
-    );
-    report_it(failed());
-    let refund = refunds(&fixture).remove(0);
-    assert_eq!((refund.status, refund.last_error.as_deref()), (RefundStatus::Refused, Some("the account is closed")));
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
-    let figures = summary(&fixture, &ticket_type);
-    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(0), eur(2500)));
-    // A report from before the failure.
-    report_it(RefundState::Succeeded);
-    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
-
-    // The organizer gives the money back in the account at the gateway: then nothing is left to be given back by hand.
-    report_outside(&fixture, &order, "re_2", 2500, RefundState::Succeeded);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    let figures = summary(&fixture, &ticket_type);
-    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
-    assert_eq!(fixture.gateway.refunds().len(), 1, "it was asked once");
-}
-
-#[test]
-fn a_refund_whose_answer_was_lost_is_done_when_the_gateway_reports_it() {
-    let fixture = Fixture::new();
-    let (ticket_type, order) = paid(&fixture);
-    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    refund_amount(&fixture, &order, 500);
-    let refund_id = refunds(&fixture)[0].id;
-    report_own(&fixture, &order, refund_id, "re_1", 500, RefundState::Pending);
-    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Done);
-    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(500));
-    fixture.clock.advance(Duration::from_hours(2));
-    assert_eq!(fixture.service.run_maintenance().expect("a run").answered_refunds, 0);
-}
-
-#[test]
-fn an_outside_refund_of_the_whole_payment_cancels_the_order_and_asks_for_nothing() {
-    let fixture = Fixture::new();
-    outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &[EventType::OrderCancelled]);
-    let (ticket_type, order) = paid(&fixture);
-    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed, "15.00 are left");
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
-    let refund = refunds(&fixture).remove(0);
-    assert_eq!((refund.source, refund.amount, refund.status), (RefundSource::Outside, eur(1000), RefundStatus::Done));
-    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(1000));
-    let more = fixture.refund_amount(order.id, eur(1501));
-    assert_eq!(reason(more), ticketing::error::Reason::RefundExceedsPayment);
-
-    // One that is pending counts as made.
-    report_outside(&fixture, &order, "re_2", 1500, RefundState::Pending);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    let tickets = fixture.read_order(order.id);
-    assert!(tickets.tickets().all(|ticket| ticket.status == TicketStatus::Cancelled));
-    assert_eq!(fixture.sold(&ticket_type), 0);
-    assert_eq!((refunds(&fixture).len(), fixture.gateway.refunds().len()), (2, 0), "each is listed once");
-    let figures = summary(&fixture, &ticket_type);
-    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE type = 'order.cancelled'"), 1);
-}
-
-#[test]
-fn an_outside_refund_that_fails_is_taken_back() {
-    let fixture = Fixture::new();
-    let (ticket_type, order) = paid(&fixture);
-    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
-    report_outside(&fixture, &order, "re_1", 1000, failed());
-    // The older report comes again.
-    report_outside(&fixture, &order, "re_1", 1000, RefundState::Succeeded);
-    assert_eq!(refunds(&fixture)[0].status, RefundStatus::Refused);
-    assert_eq!(summary(&fixture, &ticket_type).refunded_total, eur(0));
-    // Of another one, the failure is reported first.
-    report_outside(&fixture, &order, "re_2", 2500, failed());
-    report_outside(&fixture, &order, "re_2", 2500, RefundState::Succeeded);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Completed);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Completed));
 }
 
 #[test]
@@ -250,36 +158,6 @@ fn sold_by(fixture: &Fixture, caller: &Caller) -> Order {
     let order = fixture.service.create_order(caller, request).expect("an order").order;
     report(fixture, &order, GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_9", eur(2500), "EUR"))));
     order
-}
-
-#[test]
-fn an_outside_refund_pays_a_refund_that_is_due() {
-    let fixture = Fixture::new();
-    let (ticket_type, order) = paid(&fixture);
-    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    report_outside(&fixture, &order, "re_1", 2500, RefundState::Succeeded);
-    fixture.gateway.on_refund(GatewayBehavior::Refuse);
-    fixture.clock.advance(Duration::from_hours(1));
-    fixture.service.run_maintenance().expect("a run");
-    let statuses: Vec<_> = refunds(&fixture).iter().map(|refund| (refund.source, refund.status)).collect();
-    assert_eq!(statuses, [(RefundSource::Order, RefundStatus::Done)], "the outside refund has paid it");
-    assert_eq!(fixture.gateway.refunds().len(), 1, "the gateway is not asked again");
-    let figures = summary(&fixture, &ticket_type);
-    assert_eq!((figures.refunded_total, figures.manual_refund_total), (eur(2500), eur(0)));
-}
-
-#[test]
-fn an_outside_refund_that_is_reported_before_its_payment_cancels_the_order_too() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let order = fixture.order(&ticket_type, 2);
-    let payment = GatewayPayment::new("pi_1", eur(2500), "EUR");
-    fixture.gateway.set_state(Some(CheckoutState::Paid(payment)));
-    report_outside(&fixture, &order, "re_1", 2500, RefundState::Succeeded);
-    assert_eq!(fixture.order_status(order.id), OrderStatus::Cancelled);
-    assert_eq!(fixture.payment_status(order.id), Some(PaymentStatus::Refunded));
-    assert_eq!((refunds(&fixture).len(), fixture.gateway.refunds().len()), (1, 0));
 }
 
 #[test]
@@ -409,33 +287,4 @@ fn a_dispute_that_ends_long_after_the_payment_is_looked_up_until_37_days_after_i
     assert_eq!([asked(23), asked(1), asked(1), asked(1)], [0, 1, 1, 1]);
     // A day before the last, the last one, and none after it.
     assert_eq!([asked(36 * 24 - 26 - 1), asked(25), asked(1), asked(1000)], [1, 1, 0, 0]);
-}
-
-#[test]
-fn a_refund_whose_answer_was_lost_is_looked_up_before_it_is_withdrawn() {
-    // Whether the gateway has made it, and whether it answers.
-    for (is_made, answers) in [(true, true), (false, true), (false, false)] {
-        let fixture = Fixture::new();
-        let (_, order) = paid(&fixture);
-        fixture.gateway.on_refund(GatewayBehavior::Unavailable);
-        refund_amount(&fixture, &order, 300);
-        let refund = refunds(&fixture)[0].clone();
-        assert_eq!((refund.status, fixture.gateway.refunds().len()), (RefundStatus::Due, 1));
-        let made = GatewayRefund::new("re_1", eur(300), "EUR").refund(refund.id);
-        fixture.gateway.set_listed(is_made.then_some(made));
-        fixture.gateway.on_list(if answers { GatewayBehavior::Succeed } else { GatewayBehavior::Unavailable });
-        let withdrawn = fixture.service.withdraw_refund(&fixture.caller, refund.id);
-        let left = refunds(&fixture)[0].clone();
-        match (is_made, answers) {
-            (true, _) => {
-                assert_eq!(reason(withdrawn), Reason::RefundSettled);
-                assert_eq!((left.status, left.returned), (RefundStatus::Done, eur(300)));
-            }
-            (false, true) => assert_eq!(withdrawn.expect("withdrawn").status, RefundStatus::Withdrawn),
-            (false, false) => {
-                assert_eq!(withdrawn, Err(Error::Unavailable(Unavailable::GatewaySilent)));
-                assert_eq!(left.status, RefundStatus::Due);
-            }
-        }
-    }
 }

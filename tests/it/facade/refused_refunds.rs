@@ -7,9 +7,8 @@ use ticketing::Amount;
 use ticketing::error::Reason;
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
-    Checkout, CheckoutRequest, CheckoutState, DisputeStatus, GatewayDispute, GatewayError, GatewayEvent,
-    GatewayPayment, GatewayRefund, ListRefunds, NoticeOutcome, PaymentGateway, Refund, RefundOrder, RefundRequest,
-    RefundSource, RefundState, RefundStatus,
+    Checkout, CheckoutRequest, CheckoutState, GatewayError, GatewayEvent, GatewayPayment, GatewayRefund, ListRefunds,
+    NoticeOutcome, PaymentGateway, Refund, RefundOrder, RefundRequest, RefundSource, RefundState, RefundStatus,
 };
 use ticketing::payment::{MarkRefunded, RefundMethod};
 use ticketing::ticket_type::TicketType;
@@ -114,6 +113,14 @@ fn a_refused_refund_counts_as_owed_until_it_was_made_by_hand() {
     fixture.service.payment_completed(&fixture.caller, late.id).expect("recorded");
     assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (2, eur(1250)));
     assert!(refunds(&fixture).iter().all(|refund| refund.requires_manual_refund));
+    let error = refunds(&fixture).remove(0).last_error;
+    assert!(error.is_some_and(|error| error.contains("the card is blocked")));
+    // The gateway would make them now, but it is not asked again.
+    let asked = fixture.gateway.refunds().len();
+    fixture.gateway.on_refund(GatewayBehavior::Succeed);
+    fixture.clock.advance(Duration::from_hours(48));
+    maintain(&fixture);
+    assert_eq!(fixture.gateway.refunds().len(), asked);
     for (order, left) in [(late.id, 1), (paid.id, 0)] {
         fixture
             .service
@@ -176,58 +183,6 @@ fn a_refund_whose_answers_were_all_lost_is_found_in_the_list() {
     assert_consistent(&fixture.database());
 }
 
-fn report(fixture: &Fixture, order: &Order, event: GatewayEvent) {
-    let notice = Notice::about(order, event);
-    fixture.gateway.know(&notice);
-    notice.send(&fixture.service).expect("received");
-    maintain(fixture);
-}
-
-fn failed(refund: GatewayRefund) -> GatewayEvent {
-    GatewayEvent::Refund(refund.state(RefundState::Failed("the account is closed".to_owned())))
-}
-
-#[test]
-fn a_refund_whose_money_went_back_in_another_way_is_not_made_after_a_dispute() {
-    let (fixture, ticket_type) = fixture();
-    let order = fixture.order(&ticket_type, 2);
-    report_payment(&fixture, &order, GatewayPayment::new("pi_1", eur(2500), "EUR"));
-    let own = fixture.refund_amount(order.id, eur(1000)).expect("refunded").refund_id.expect("one");
-    report(&fixture, &order, failed(GatewayRefund::new("re_1", eur(1000), "EUR").refund(own)));
-    assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (1, eur(1000)));
-    // Somebody gives the money back in the account at the gateway.
-    report(&fixture, &order, GatewayEvent::Refund(GatewayRefund::new("re_2", eur(1000), "EUR")));
-    assert_eq!((owed(&fixture), manual_total(&fixture, &ticket_type)), (0, eur(0)));
-    let won = GatewayDispute::new("dp_1", eur(2500), "EUR").status(DisputeStatus::Won);
-    report(&fixture, &order, GatewayEvent::Dispute(won));
-    assert_eq!(fixture.gateway.refunds().len(), 1, "the money has gone back already");
-    assert_consistent(&fixture.database());
-}
-
-#[test]
-fn a_refund_that_failed_is_owed_until_it_is_made_in_another_way() {
-    let (fixture, ticket_type) = fixture();
-    let order = fixture.order(&ticket_type, 1);
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    report_payment(&fixture, &order, GatewayPayment::new("pi_1", eur(1250), "EUR"));
-    maintain(&fixture);
-    let own = refunds(&fixture)[0].id;
-    let of_own = || refunds(&fixture).into_iter().find(|refund| refund.id == own).expect("it");
-    let outside = GatewayRefund::new("re_2", eur(1250), "EUR");
-    report(&fixture, &order, GatewayEvent::Refund(outside.clone()));
-    report(&fixture, &order, failed(GatewayRefund::new("re_1", eur(1250), "EUR").refund(own)));
-    assert_eq!((of_own().status, of_own().requires_manual_refund), (RefundStatus::Refused, false));
-    // The refund in the account at the gateway fails too. The gateway is not asked again: it would fail again.
-    report(&fixture, &order, failed(outside));
-    assert_eq!((of_own().status, of_own().owed), (RefundStatus::Refused, eur(1250)));
-    assert_eq!(fixture.gateway.refunds().len(), 1);
-    // Somebody makes one with the id of this service nevertheless.
-    report(&fixture, &order, GatewayEvent::Refund(GatewayRefund::new("re_3", eur(1250), "EUR").refund(own)));
-    assert_eq!((of_own().status, of_own().reference.as_deref()), (RefundStatus::Done, Some("re_3")));
-    assert_eq!(owed(&fixture), 0);
-    assert_consistent(&fixture.database());
-}
-
 #[test]
 fn a_gateway_is_asked_three_times_about_a_refund_unless_it_has_failed() {
     let days = |state: Option<RefundState>| {
@@ -253,25 +208,6 @@ fn a_gateway_is_asked_three_times_about_a_refund_unless_it_has_failed() {
     assert_eq!(days(Some(failed)), (vec![1], RefundStatus::Refused));
     // It lists what it has made.
     assert_eq!(days(None), (vec![1, 7, 30], RefundStatus::Done));
-}
-
-#[test]
-fn a_gateway_that_does_not_answer_is_asked_about_a_refund_again() {
-    let (fixture, ticket_type) = fixture();
-    cancelled(&fixture, &ticket_type);
-    fixture.gateway.on_list(GatewayBehavior::Unavailable);
-    fixture.clock.advance(Duration::from_hours(24));
-    for asked in 1..=3 {
-        maintain(&fixture);
-        maintain(&fixture);
-        assert_eq!(fixture.gateway.listed_for().len(), asked, "once an hour");
-        fixture.clock.advance(Duration::from_hours(1));
-    }
-    fixture.gateway.on_list(GatewayBehavior::Succeed);
-    maintain(&fixture);
-    fixture.clock.advance(Duration::from_hours(48));
-    maintain(&fixture);
-    assert_eq!(fixture.gateway.listed_for().len(), 4);
 }
 
 #[test]

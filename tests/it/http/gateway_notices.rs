@@ -3,12 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use ticketing::id::OrderId;
 use ticketing::payment::{CheckoutState, GatewayEvent, GatewayNotice, GatewayPayment};
 
 use crate::common::http::{Client, Server, event_on_sale, order_of};
-use crate::common::long_runs::{first_seed, repetitions};
-use crate::common::random::Random;
 use crate::common::{FakeGateway, Notice, eur};
 
 const PATH: &str = "/gateway/notices";
@@ -19,31 +16,17 @@ fn send(client: &mut Client, signature: &str, body: &[u8]) -> crate::common::htt
 
 #[test]
 fn a_signed_notice_needs_no_key_and_completes_its_order() {
-    let gateway = FakeGateway::new();
-    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
-    let mut client = server.client();
-    let sale = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1)).expect(201).json();
-    let order = created["order"]["id"].as_str().expect("an id").to_owned();
-
-    let checkout = client.get(&format!("/v1/orders/{order}/checkout")).expect(200).json();
-    assert_eq!((&checkout["status"], &checkout["reference"]), (&json!("OPEN"), &json!(format!("pay-{order}"))));
+    let (server, mut client, order) = with_order();
+    let checkout = client.get(&format!("{order}/checkout")).expect(200).json();
+    let id = order.strip_prefix("/v1/orders/").expect("an order");
+    assert_eq!((&checkout["status"], &checkout["reference"]), (&json!("OPEN"), &json!(format!("pay-{id}"))));
     assert_eq!(checkout["paymentReference"], json!(null));
-
-    let total = created["order"]["total"].as_f64().expect("a number");
-    #[expect(clippy::cast_possible_truncation, reason = "a few euros")]
-    let total = eur((total * 100.0).round() as i64);
-    let payment = GatewayPayment::new("pi_1", total, "EUR");
-    let event = GatewayEvent::Checkout(CheckoutState::Paid(payment));
-    let order_id: OrderId = order.parse().expect("an id");
-    gateway.know(&Notice { notice: GatewayNotice::new("evt_1", event).order(order_id) });
     for _ in 0..3 {
         let received = send(&mut server.client_with(""), "evt_1", b"evt_1").expect(200);
         assert!(received.body.is_empty());
     }
-    let paid = client.get(&format!("/v1/orders/{order}")).expect(200).json();
-    assert_eq!(paid["status"], "COMPLETED");
-    let checkout = client.get(&format!("/v1/orders/{order}/checkout")).expect(200).json();
+    assert_eq!(client.get(&order).expect(200).json()["status"], "COMPLETED");
+    let checkout = client.get(&format!("{order}/checkout")).expect(200).json();
     assert_eq!((&checkout["status"], &checkout["paymentReference"]), (&json!("CLOSED"), &json!("pi_1")));
 }
 
@@ -102,73 +85,16 @@ fn a_notice_that_is_too_large_is_refused_before_it_has_arrived() {
 
 #[test]
 fn while_the_database_is_locked_a_notice_gets_503_and_retry_after_and_is_not_lost() {
-    let gateway = FakeGateway::new();
-    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
-    let mut client = server.client();
-    let sale = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1)).expect(201).json();
-    let order = created["order"]["id"].as_str().expect("an id").to_owned();
-    let payment = GatewayPayment::new("pi_1", eur(1250), "EUR");
-    let event = GatewayEvent::Checkout(CheckoutState::Paid(payment));
-    gateway.know(&Notice { notice: GatewayNotice::new("evt_1", event).order(order.parse().expect("an id")) });
+    let (server, mut client, order) = with_order();
     let other = server.database();
     other.begin();
     let refused = send(&mut server.client_with(""), "evt_1", b"evt_1").expect(503);
     assert_eq!(refused.code(), "unavailable");
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u32>().is_ok_and(|it| it > 0)));
     other.run("ROLLBACK");
-    assert_eq!(client.get(&format!("/v1/orders/{order}")).expect(200).json()["status"], "PENDING");
+    assert_eq!(client.get(&order).expect(200).json()["status"], "PENDING");
     send(&mut server.client_with(""), "evt_1", b"evt_1").expect(200);
-    assert_eq!(client.get(&format!("/v1/orders/{order}")).expect(200).json()["status"], "COMPLETED");
-}
-
-#[test]
-fn thousands_of_hostile_notices_are_refused_and_change_nothing() {
-    let gateway = FakeGateway::new();
-    let server = Server::with(|builder| builder.payment_gateway(gateway), |_| {});
-    let mut client = server.client();
-    let sale = event_on_sale(&mut client, "summer-night");
-    client.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1)).expect(201);
-    let mut random = Random::new(first_seed());
-    let mut anybody = server.client_with("");
-    for _ in 0..repetitions("TICKETING_FUZZ_INPUTS", 1000) {
-        let headers: Vec<String> = (0..random.below(4))
-            .map(|_| {
-                let name = random.pick(&["Fake-Signature", "Stripe-Signature", "Content-Type", "X-Request-Id"]);
-                let value = random.pick(&["", "t=1,v1=00", "x", "application/json", "\u{e9}", "unreadable", "panic"]);
-                format!("{name}: {value}")
-            })
-            .collect();
-        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let body: Vec<u8> = (0..random.below(200)).map(|_| u8::try_from(random.below(256)).expect("a byte")).collect();
-        let body = if random.one_in(4) { b"{\"id\": \"evt_1\"}".to_vec() } else { body };
-        let response = anybody.send("POST", PATH, &headers, &body);
-        // An empty body that an empty header signs says nothing.
-        let is_signed = body.is_empty() && headers.contains(&"Fake-Signature: ");
-        assert!(response.status == 400 || is_signed && response.status == 200, "{}: {headers:?}", response.status);
-    }
-    let orders = client.get("/v1/orders").expect(200).json();
-    assert_eq!((&orders["data"][0]["status"], orders["data"].as_array().map(Vec::len)), (&json!("PENDING"), Some(1)));
-}
-
-#[test]
-fn an_order_that_the_gateway_cannot_take_is_a_field_error_on_items_and_nothing_is_stored() {
-    let gateway = FakeGateway::new();
-    let server = Server::with(|builder| builder.payment_gateway(gateway.clone()), |_| {});
-    let mut client = server.client();
-    let sale = event_on_sale(&mut client, "summer-night");
-    gateway.refuse_terms("must cost at least 0.50 EUR in total");
-    let order = order_of(&sale.event, &sale.ticket_type, 2);
-    let refused = client.post_with_key("key", "/v1/orders", &order).expect(422);
-    assert_eq!((refused.code().as_str(), refused.paths()), ("validation-failed", vec!["items".to_owned()]));
-    assert_eq!(refused.json()["errors"][0]["message"], "must cost at least 0.50 EUR in total");
-    let database = server.database();
-    for table in ["orders", "order_items", "customers", "checkouts", "idempotency_records"] {
-        assert_eq!(database.value::<i64>(&format!("SELECT COUNT(*) FROM {table}")), 0, "{table}");
-    }
-    assert_eq!(client.get("/v1/orders").expect(200).json()["data"], json!([]));
-    let ticket_type = client.get(&format!("/v1/ticket-types/{}", sale.ticket_type)).expect(200).json();
-    assert_eq!((&ticket_type["sold"], gateway.checkouts().len()), (&json!(0), 0));
+    assert_eq!(client.get(&order).expect(200).json()["status"], "COMPLETED");
 }
 
 #[test]
@@ -184,16 +110,6 @@ fn the_sandbox_refuses_every_notice() {
         let refused = server.client_with("").send("POST", PATH, headers, br#"{"checkout": "sandbox_x"}"#).expect(400);
         assert_eq!(refused.code(), "malformed-request");
     }
-}
-
-#[test]
-fn an_order_without_a_checkout_has_none() {
-    let server = Server::with(|builder| builder, |_| {});
-    let mut client = server.client();
-    let sale = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1)).expect(201).json();
-    let order = created["order"]["id"].as_str().expect("an id").to_owned();
-    assert_eq!(client.get(&format!("/v1/orders/{order}/checkout")).expect(404).code(), "not-found");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use ticketing::ticket_type::TicketType;
 use crate::common::fake_stripe::{Fault, Notice};
 use crate::common::random::Random;
 use crate::common::{HOLD, amount, percent_off};
+use crate::gateways::Provider;
 use crate::money::book::{Book, Entry, Kind, number, text};
 use crate::money::shop::{ACCOUNT_WITH_FEE, Setup, Shop};
 
@@ -94,6 +95,7 @@ impl Driver {
         }
         for _ in 0..steps {
             self.step();
+            self.check_payable();
         }
         self.become_quiet();
         self.check();
@@ -120,10 +122,11 @@ impl Driver {
             self.shop.restart(Setup::Stripe);
         }
         self.shop.fake.repair();
-        for notice in std::mem::take(&mut self.notices) {
-            self.shop.receive(&notice).unwrap();
-        }
+        while self.end_delayed_payment() {}
+        self.shop.deliver(&std::mem::take(&mut self.notices));
         self.shop.become_quiet();
+        let payable: Vec<_> = self.sales.iter().flat_map(|sale| self.shop.payable(sale.order)).collect();
+        assert!(payable.is_empty(), "{}: {payable:?} can be paid although their orders have ended", self.context());
     }
 
     fn context(&self) -> String {
@@ -132,7 +135,7 @@ impl Driver {
 
     fn step(&mut self) {
         self.notices.extend(self.shop.fake.take_notices());
-        match self.random.below(41) {
+        match self.random.below(46) {
             0..6 => self.pay(),
             6..14 => self.deliver(),
             14 => self.lose_a_notice(),
@@ -153,6 +156,10 @@ impl Driver {
             36 => self.renew(),
             37 => self.come_back(),
             38 => self.lose_answers(),
+            39 => self.decline(),
+            40 => self.pay_later(),
+            41 | 42 => drop(self.end_delayed_payment()),
+            43 => self.expire(),
             _ => self.wait(),
         }
     }
@@ -186,7 +193,7 @@ impl Driver {
     /// A session of some order: also one that was replaced, or of an order that has ended.
     fn some_session(&mut self) -> Option<String> {
         let index = self.some_sale();
-        let mut sessions = self.shop.sessions_of(self.sales[index].order);
+        let mut sessions = self.shop.fake.checkouts(self.sales[index].order);
         let index = self.random.below(sessions.len().max(1));
         (index < sessions.len()).then(|| sessions.swap_remove(index))
     }
@@ -207,13 +214,59 @@ impl Driver {
         self.did(format_args!("pay {order} with {intent} at {session}"));
     }
 
+    fn decline(&mut self) {
+        if let Some(session) = self.some_session() {
+            let declined = self.shop.fake.decline(&session);
+            self.did(format_args!("decline the card at {session}: {declined:?}"));
+        }
+    }
+
+    /// The customer pays with a method that reports the payment later, although our sessions exclude those that are known.
+    fn pay_later(&mut self) {
+        if let Some(session) = self.some_session() {
+            let paid = self.shop.fake.pay_later(&session, "a_method_of_next_year");
+            self.did(format_args!("pay later at {session}: {paid:?}"));
+        }
+    }
+
+    /// Some delayed payment succeeds or fails. Returns whether there was one.
+    fn end_delayed_payment(&mut self) -> bool {
+        let is_processing = |session: &Value| {
+            let intent = session["payment_intent"].as_str().map(|intent| self.shop.fake.get(intent));
+            intent.is_some_and(|intent| intent["status"] == "processing")
+        };
+        let mut waiting = self.shop.fake.all("checkout.session");
+        waiting.retain(is_processing);
+        let index = self.random.below(waiting.len().max(1));
+        let Some(session) = waiting.get(index).map(|session| text(session, "id")) else { return false };
+        let is_paid = !self.random.one_in(3);
+        self.did(format_args!("end the payment at {session}, which is paid: {is_paid}"));
+        self.shop.fake.settle_later(&session, is_paid);
+        true
+    }
+
     fn renew(&mut self) {
         let index = self.some_sale();
         // Stripe is asked about a session once in this time.
         self.shop.skip(Duration::from_secs(4));
         let order = self.sales[index].order;
         let renewed = self.shop.service().renew_checkout(&self.shop.fixture.caller, order);
-        self.did(format_args!("renew {order}: {}", renewed.is_ok()));
+        self.did(format_args!("renew {order}: {renewed:?}"));
+        match renewed {
+            _ if !self.shop.has_stripe() => {}
+            Ok(renewed) => {
+                let payable = self.shop.payable(order);
+                let urls: Vec<_> = payable.iter().map(|session| text(&self.shop.fake.get(session), "url")).collect();
+                assert_eq!(urls, [renewed.checkout_url], "{}", self.context());
+            }
+            Err(Error::CheckoutNotRenewed(_)) => {}
+            Err(error) => {
+                use Reason::{CheckoutInProgress, LimitReached, OrderNotPending, PaymentInProgress};
+                let expected = [OrderNotPending, PaymentInProgress, CheckoutInProgress, LimitReached];
+                let is_expected = error.reason().is_some_and(|reason| expected.contains(&reason));
+                assert!(is_expected, "{}: {error:?}", self.context());
+            }
+        }
     }
 
     /// The customer's browser opens the page to which Stripe returns.
@@ -341,6 +394,14 @@ impl Driver {
         }
     }
 
+    /// Somebody ends a session that is open.
+    fn expire(&mut self) {
+        if let Some(session) = self.some_session().filter(|session| self.shop.fake.is_payable(session)) {
+            self.shop.fake.expire(&session);
+            self.did(format_args!("expire {session}"));
+        }
+    }
+
     fn refund_in_dashboard(&mut self) {
         let Some((intent, left)) = self.some_refundable() else { return };
         let part = 1 + i64::try_from(self.random.below(usize::try_from(left).unwrap())).unwrap();
@@ -386,11 +447,21 @@ impl Driver {
         let end = self.random.below(3);
         self.did(format_args!("end refund {id} with {end}, which was pending: {is_pending}"));
         match end {
+            0 | 1 if self.has_withdrawn_rest(&text(refund, "payment_intent")) => {}
             0 => self.shop.fake.fail_refund(&id),
             1 if is_pending => self.shop.fake.cancel_refund(&id),
             _ if is_pending => self.shop.fake.succeed_refund(&id),
             _ => {}
         }
+    }
+
+    /// Whether a part of this payment has gone back for a refund whose rest was withdrawn. If that part failed now, the
+    /// refund would be due again, and `check` would report that less is decided than its amount.
+    fn has_withdrawn_rest(&self, intent: &str) -> bool {
+        let payments = self.shop.payments();
+        let Some(payment) = payments.iter().find(|it| it.reference.as_deref() == Some(intent)) else { return false };
+        let is_withdrawn = |it: &Refund| it.status == RefundStatus::Withdrawn && it.returned.minor_units() > 0;
+        self.shop.refunds().iter().any(|refund| refund.payment_id == payment.id && is_withdrawn(refund))
     }
 
     /// How refunds are made from now on.
@@ -571,6 +642,21 @@ impl Driver {
         self.did(format_args!("wait {time:?}"));
         self.shop.pass(time);
         self.shop.maintain();
+    }
+
+    // What must be true after each step.
+
+    /// No order can be paid twice.
+    fn check_payable(&self) {
+        let mut payable: HashMap<String, String> = HashMap::new();
+        for session in self.shop.fake.all("checkout.session").iter().filter(|session| session["status"] == "open") {
+            let (id, order) = (text(session, "id"), text(session, "client_reference_id"));
+            if self.shop.fake.is_payable(&id)
+                && let Some(other) = payable.insert(order.clone(), id.clone())
+            {
+                panic!("{}: {order} can be paid at {id} and {other}", self.context());
+            }
+        }
     }
 
     // What must be true when nothing more happens.

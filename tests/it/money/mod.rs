@@ -1,12 +1,11 @@
 //! The books are right: whatever customers, organizers, banks and Stripe do, the ledger says what has happened at
 //! Stripe and in the till, to the cent. An independent double-entry book in [`book`] is the reference.
 
-mod book;
+pub mod book;
 mod comparison;
 mod controls;
 mod driver;
 mod findings;
-mod lost_notices;
 mod month;
 mod runs;
 mod shop;

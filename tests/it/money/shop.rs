@@ -1,7 +1,6 @@
 //! A service that sells with the fake of Stripe, and a till.
 
-use std::ops::ControlFlow;
-use std::time::Duration;
+use std::ops::{ControlFlow, Deref, DerefMut};
 
 use tempfile::TempDir;
 use ticketing::discount::Percentage;
@@ -11,18 +10,19 @@ use ticketing::id::{EventId, OrderId};
 use ticketing::order::{Order, OrderStatus};
 use ticketing::payment::{
     LedgerEntry, ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded,
-    MarkRefundedResponse, NoticeHeaders, NoticeOutcome, OrderBalance, PaymentMode, ReceivedPayment, Refund,
-    RefundMethod, RefundSource, SettledRefund,
+    MarkRefundedResponse, PaymentMode, ReceivedPayment, Refund, RefundMethod, RefundSource, SettledRefund,
 };
-use ticketing::stripe::{ConnectedAccount, StripeGateway};
+use ticketing::stripe::ConnectedAccount;
 use ticketing::ticket_type::TicketType;
-use ticketing::{Builder, Result, TicketingService, Timestamp, page};
+use ticketing::{Builder, Result, Timestamp, page};
 
 use crate::common::database::FILE;
-use crate::common::fake_stripe::{FakeStripe, Notice, WEBHOOK_SECRET};
-use crate::common::{Fixture, HOLD, NOW, at};
-use crate::money::book::{Book, Cash, text};
+use crate::common::fake_stripe::FakeStripe;
+use crate::common::{Fixture, NOW, at};
+use crate::gateways::{self, Provider};
+use crate::money::book::{Book, Cash};
 use crate::money::comparison;
+use crate::stripe::gateway::settings;
 
 /// How the program is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,34 +39,30 @@ pub enum Setup {
 /// An account of which the platform gets a fee.
 pub const ACCOUNT_WITH_FEE: &str = "acct_2";
 
-/// After these pauses, everything that the maintenance does by itself is done, up to the last look at a refund after 30
-/// days.
-const QUIET: &[Duration] = &[
-    Duration::from_secs(2),
-    Duration::from_secs(61),
-    HOLD,
-    Duration::from_mins(65),
-    Duration::from_mins(65),
-    Duration::from_hours(25),
-    Duration::from_hours(25),
-    Duration::from_hours(6 * 24),
-    Duration::from_hours(25 * 24),
-    Duration::from_mins(65),
-];
-
+/// The shop of the contract of gateways, with several events, restarts with other settings, and a till.
 pub struct Shop {
-    pub fixture: Fixture,
-    pub fake: FakeStripe,
-    /// Stripe's clock.
-    clock: ManualClock,
+    shop: gateways::shop::Shop<FakeStripe>,
     pub setup: Setup,
     pub till: Vec<Cash>,
     events: Vec<Event>,
 }
 
+impl Deref for Shop {
+    type Target = gateways::shop::Shop<FakeStripe>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.shop
+    }
+}
+
+impl DerefMut for Shop {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.shop
+    }
+}
+
 fn configure(builder: Builder, setup: Setup, fake: &FakeStripe) -> Builder {
-    let gateway = StripeGateway::builder(fake.secret_key()).webhook_secret(WEBHOOK_SECRET).api_base(fake.url());
-    let gateway = gateway.requests_per_second(1_000_000);
+    let gateway = settings(fake).requests_per_second(1_000_000);
     let gateway = match setup {
         Setup::Sandbox => return builder.sandbox_gateway(),
         Setup::Nothing => return builder,
@@ -92,12 +88,8 @@ impl Shop {
             fake.go_live();
         }
         fake.accept_small_amounts();
-        let fixture = Fixture::with(|builder| configure(builder, Setup::Stripe, &fake));
-        Self { fixture, fake, clock, setup: Setup::Stripe, till: Vec::new(), events: Vec::new() }
-    }
-
-    pub fn service(&self) -> &TicketingService {
-        &self.fixture.service
+        let shop = gateways::shop::Shop::open_with(fake, clock);
+        Self { shop, setup: Setup::Stripe, till: Vec::new(), events: Vec::new() }
     }
 
     /// Creates an event that is far in the future.
@@ -124,8 +116,7 @@ impl Shop {
     /// Drops the service without closing it, and opens another one on the same file.
     pub fn restart(&mut self, setup: Setup) {
         self.setup = setup;
-        let next = self.fixture.second_service_with(|builder| configure(builder, setup, &self.fake));
-        self.fixture.service = next;
+        self.fixture.service = self.fixture.second_service_with(|builder| configure(builder, setup, &self.fake));
     }
 
     /// Makes a backup of the database in a folder of its own.
@@ -147,12 +138,6 @@ impl Shop {
         matches!(self.setup, Setup::Stripe | Setup::Account(_))
     }
 
-    /// Lets time pass at both ends, in which the service does nothing.
-    pub fn skip(&self, time: Duration) {
-        self.clock.advance(time);
-        self.fixture.clock.advance(time);
-    }
-
     /// Lets Stripe's clock be ahead of ours by so many seconds.
     pub fn turn_clock_of_stripe(&self, seconds_ahead: i64) {
         let millis = self.fixture.clock.now().millis() + 1000 * seconds_ahead;
@@ -163,63 +148,21 @@ impl Shop {
         self.clock.now()
     }
 
-    pub fn maintain(&self) {
-        self.service().run_maintenance().unwrap();
-    }
-
-    /// Lets time pass, with a run of the maintenance after it.
-    pub fn pass(&self, time: Duration) {
-        self.skip(time);
-        self.maintain();
-    }
-
-    /// Passes a notice on to the service.
-    pub fn receive(&self, notice: &Notice) -> Result<Vec<NoticeOutcome>> {
-        let headers = NoticeHeaders::from_iter([("stripe-signature", self.fake.sign(notice))]);
-        self.service().receive_gateway_notice(&headers, notice.body.as_bytes())
-    }
-
-    /// Delivers all notices in the order of their events.
-    pub fn deliver_all(&self) {
-        for notice in self.fake.take_notices() {
-            self.receive(&notice).unwrap();
-        }
-    }
-
     /// Waits until there is nothing left to do: no faults, all notices delivered, and nothing due for the maintenance.
     pub fn become_quiet(&mut self) {
-        self.fake.repair();
         self.fake.permit_refunds(true);
         if !self.has_stripe() {
             self.restart(Setup::Stripe);
         }
-        self.deliver_all();
-        for pause in QUIET {
-            self.skip(*pause);
-            for _ in 0..3 {
-                self.maintain();
-                self.deliver_all();
-            }
-        }
+        self.shop.become_quiet();
     }
 
     // Sales.
 
-    pub fn session_of(&self, order: OrderId) -> Option<String> {
-        self.sessions_of(order).into_iter().next_back()
-    }
-
-    /// The sessions of an order, the oldest first.
-    pub fn sessions_of(&self, order: OrderId) -> Vec<String> {
-        let mut sessions = self.fake.all("checkout.session");
-        sessions.retain(|session| session["client_reference_id"] == order.to_string());
-        sessions.iter().map(|session| text(session, "id")).collect()
-    }
-
     /// An order and its session.
     pub fn order(&self, ticket_type: &TicketType, quantity: i64) -> (Order, String) {
         let order = self.fixture.order(ticket_type, quantity);
-        let session = self.session_of(order.id).expect("a session");
+        let session = self.fake.checkouts(order.id).remove(0);
         (order, session)
     }
 
@@ -230,14 +173,6 @@ impl Shop {
         self.deliver_all();
         assert_eq!(self.status(order.id), OrderStatus::Completed);
         (order.id, intent)
-    }
-
-    pub fn status(&self, order: OrderId) -> OrderStatus {
-        self.fixture.order_status(order)
-    }
-
-    pub fn cancel(&self, order: OrderId) {
-        assert!(self.service().cancel_order(&self.fixture.caller, order).unwrap().success);
     }
 
     /// The customer pays in cash.
@@ -296,14 +231,6 @@ impl Shop {
     pub fn known_disputes(&self) -> Vec<String> {
         let list = |page| self.service().list_disputes(&self.fixture.caller, ListDisputes::default().page(page));
         page::all(list).map(|dispute| dispute.unwrap().reference).collect()
-    }
-
-    pub fn balance(&self, order: OrderId) -> OrderBalance {
-        self.service().get_order_balance(&self.fixture.caller, order).unwrap()
-    }
-
-    pub fn owed(&self, order: OrderId) -> i64 {
-        self.balance(order).payments.iter().map(|payment| payment.sums.owed.minor_units()).sum()
     }
 
     pub fn summary(&self, event: EventId) -> EventSummary {

@@ -5,12 +5,11 @@ use std::time::Duration;
 use ticketing::Amount;
 use ticketing::discount::Percentage;
 use ticketing::environment::ManualClock;
-use ticketing::payment::{CheckoutItem, CheckoutRequest, CheckoutStatus, PaymentGateway, RefundRequest, RefundSource};
+use ticketing::payment::{CheckoutItem, CheckoutRequest, PaymentGateway, RefundRequest, RefundSource};
 use ticketing::stripe::{ConnectedAccount, StripeGateway};
 
 use crate::common::fake_stripe::{FakeStripe, WEBHOOK_SECRET};
-use crate::common::{Fixture, NOW, amount, at};
-use crate::stripe::gateway::settings;
+use crate::common::{NOW, amount, at};
 
 const REFUNDS: &str = "/v1/refunds";
 
@@ -77,30 +76,4 @@ fn the_fee_goes_back_with_a_payment_that_has_sold_nothing() {
         assert_eq!(sent.contains("refund_application_fee=true"), returned, "{fee} {source}: {sent}");
         assert_eq!(fake.all("refund").len(), 1, "{fee} {source}");
     }
-}
-
-#[test]
-fn a_checkout_of_a_disconnected_account_is_asked_about_until_a_day_after_its_session_has_ended() {
-    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
-    let account = |_| Some(ConnectedAccount::new("acct_1"));
-    let gateway = settings(&fake).account_for(account).requests_per_second(1_000_000).build().unwrap();
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway));
-    let order = fixture.order(&fixture.new_ticket_type(1250, 10), 2);
-    fake.disconnect("acct_1");
-    fixture.service.cancel_order(&fixture.caller, order.id).unwrap();
-    let status = || fixture.service.get_checkout(&fixture.caller, order.id).unwrap();
-    // A session ends after 31 minutes.
-    let end = status().expires_at;
-    assert_eq!(end, at(NOW).saturating_add(Duration::from_mins(31)));
-    for _ in 0..31 + 24 * 60 {
-        fixture.service.run_maintenance().unwrap();
-        assert_eq!(status().status, CheckoutStatus::Closing);
-        fixture.clock.advance(Duration::from_mins(1));
-    }
-    fixture.service.run_maintenance().unwrap();
-    assert_eq!(status().status, CheckoutStatus::Closed);
-    let requests = fake.requests().len();
-    fixture.clock.advance(Duration::from_hours(48));
-    fixture.service.run_maintenance().unwrap();
-    assert_eq!(fake.requests().len(), requests);
 }

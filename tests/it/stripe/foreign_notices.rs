@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use ticketing::Error;
 use ticketing::environment::Clock;
 use ticketing::order::OrderStatus;
-use ticketing::payment::{ListDisputes, NoticeError, NoticeHeaders, NoticeOutcome, PaymentWebhooks, RefundStatus};
+use ticketing::payment::{NoticeError, NoticeHeaders, NoticeOutcome, PaymentWebhooks, RefundStatus};
 use ticketing::stripe::StripeGateway;
 
 use crate::common::fake_stripe::{Fault, Notice, WEBHOOK_SECRET};
-use crate::stripe::shop::Shop;
+use crate::stripe::Shop;
 
 const SESSIONS: &str = "/v1/checkout/sessions";
 const REFUNDS: &str = "/v1/refunds";
@@ -109,7 +109,7 @@ fn an_event_about_an_order_of_ours_that_cannot_be_read_is_answered_and_counted()
         assert_eq!(shop.receive(&broken), Ok(vec![NoticeOutcome::Unreadable]), "{field}");
     }
     assert_eq!(count(&shop, NoticeOutcome::Unreadable), 3);
-    assert_eq!(shop.status(&order), OrderStatus::Pending);
+    assert_eq!(shop.status(order), OrderStatus::Pending);
     assert_eq!(shop.receive(&notice), Ok(vec![NoticeOutcome::Processed]));
 }
 
@@ -127,7 +127,7 @@ fn events_of_the_other_mode_are_ignored() {
         assert_eq!(shop.receive(&live), Ok(Vec::new()));
     }
     assert_eq!(count(&shop, NoticeOutcome::Ignored), 2);
-    assert_eq!(shop.status(&order), OrderStatus::Pending);
+    assert_eq!(shop.status(order), OrderStatus::Pending);
     assert_eq!(shop.fake.requests().len(), before);
 
     // A key that does not tell its mode reads the events of both.
@@ -147,7 +147,7 @@ fn a_refund_of_ours_is_listed_once_for_its_notice() {
         let (order, session) = shop.order();
         shop.fake.pay(&session).unwrap();
         shop.deliver_all();
-        shop.cancel(&order);
+        shop.cancel(order);
         shop.maintain();
     }
     assert_eq!(shop.fake.requests_to("POST", REFUNDS).len(), 3);
@@ -169,8 +169,8 @@ fn an_order_is_found_by_its_payment_without_a_question_about_its_session() {
     shop.fake.close_dispute(&dispute, true);
     shop.deliver_all();
     assert_eq!(shop.fake.requests_to("GET", SESSIONS).len(), 0);
-    let disputes = shop.service().list_disputes(&shop.fixture.caller, ListDisputes::default()).unwrap().data;
-    assert_eq!((disputes.len(), disputes[0].order_id), (1, order.id));
+    let disputes = shop.disputes();
+    assert_eq!((disputes.len(), disputes[0].order_id), (1, order));
     // What an outside refund is has to be asked, but not which order it is of.
     shop.fake.refund_outside(&intent, Some(300));
     let notice = take(&shop, "charge.refunded");
@@ -178,18 +178,6 @@ fn an_order_is_found_by_its_payment_without_a_question_about_its_session() {
     assert_eq!((shop.fake.requests_to("GET", SESSIONS).len(), shop.fake.requests_to("GET", REFUNDS).len()), (0, 1));
     shop.receive(&notice).unwrap();
     assert_eq!(shop.refunds().len(), 1);
-}
-
-#[test]
-fn a_dispute_before_the_notice_of_its_payment_is_recorded() {
-    let shop = Shop::open();
-    let (order, session) = shop.order();
-    let intent = shop.fake.pay(&session).unwrap();
-    shop.fake.take_notices();
-    shop.fake.dispute(&intent);
-    assert_eq!(shop.receive(&take(&shop, "charge.dispute.created")), Ok(vec![NoticeOutcome::Processed]));
-    let disputes = shop.service().list_disputes(&shop.fixture.caller, ListDisputes::default()).unwrap().data;
-    assert_eq!((disputes.len(), disputes[0].order_id), (1, order.id));
 }
 
 #[test]

@@ -1,19 +1,14 @@
 //! Notices: signatures, secrets, and hostile input.
 
-use std::time::Duration;
-
-use ticketing::environment::ManualClock;
 use ticketing::order::OrderStatus;
 use ticketing::payment::{NoticeError, NoticeHeaders, PaymentWebhooks};
 use ticketing::stripe::StripeGateway;
 
-use crate::common::fake_stripe::{FakeStripe, Notice, WEBHOOK_SECRET, signature};
+use crate::common::fake_stripe::{Notice, WEBHOOK_SECRET, signature};
 use crate::common::long_runs::{first_seed, repetitions};
 use crate::common::random::Random;
 use crate::common::{NOW, at};
-use crate::stripe::shop::Shop;
-
-const OLD: &str = "whsec_b2xkIHNlY3JldA";
+use crate::stripe::Shop;
 
 fn secrets(secrets: &[&str]) -> Vec<String> {
     secrets.iter().map(|secret| (*secret).to_owned()).collect()
@@ -30,25 +25,6 @@ fn paid_notice(shop: &Shop) -> Notice {
     shop.fake.pay(&session).unwrap();
     let notices = shop.fake.take_notices();
     notices.into_iter().find(|notice| notice.kind == "checkout.session.completed").unwrap()
-}
-
-#[test]
-fn while_a_secret_is_rolled_signatures_with_either_are_accepted() {
-    let shop = Shop::open();
-    let notice = paid_notice(&shop);
-    let builder = || StripeGateway::builder("sk_test_1").api_base(shop.fake.url());
-    let rolling = builder().webhook_secret(WEBHOOK_SECRET).webhook_secret(OLD).build().unwrap();
-    let rolled = builder().webhook_secret(WEBHOOK_SECRET).build().unwrap();
-    let seconds = at(NOW).millis() / 1000;
-    let sign = |with: &[&str]| signature(&secrets(with), seconds, &notice.body);
-    for with in [&[WEBHOOK_SECRET][..], &[OLD], &[OLD, WEBHOOK_SECRET], &[WEBHOOK_SECRET, OLD]] {
-        assert_eq!(read(&rolling, &sign(with), notice.body.as_bytes()), Ok(1), "{with:?}");
-    }
-    assert_eq!(read(&rolled, &sign(&[OLD, WEBHOOK_SECRET]), notice.body.as_bytes()), Ok(1));
-    for with in [&[OLD][..], &["whsec_other"], &[]] {
-        let refused = read(&rolled, &sign(with), notice.body.as_bytes());
-        assert_eq!(refused, Err(NoticeError::InvalidSignature), "{with:?}");
-    }
 }
 
 #[test]
@@ -129,9 +105,9 @@ fn signed_notices_with_any_content_neither_panic_nor_complete_an_order() {
         let headers = NoticeHeaders::from_iter([("Stripe-Signature", header)]);
         let _ = shop.service().receive_gateway_notice(&headers, body.as_bytes());
     }
-    assert_eq!(shop.status(&order), OrderStatus::Pending);
+    assert_eq!(shop.status(order), OrderStatus::Pending);
     assert!(shop.fake.is_payable(&session));
-    shop.pass(Duration::from_secs(1));
+    shop.run(1);
 }
 
 #[test]
@@ -199,12 +175,4 @@ fn a_signature_header_of_any_form_is_refused() {
     let refused = gateway.read(&twice, notice.body.as_bytes(), at(NOW));
     assert_eq!(refused, Err(NoticeError::InvalidSignature), "two headers");
     assert!(read(&gateway, genuine, notice.body.as_bytes()).is_ok());
-}
-
-#[test]
-fn without_a_secret_every_notice_is_refused() {
-    let fake = FakeStripe::start(ManualClock::new(at(NOW)));
-    let gateway = StripeGateway::builder(fake.secret_key()).api_base(fake.url()).build().unwrap();
-    let header = signature(&secrets(&[""]), at(NOW).millis() / 1000, "{}");
-    assert!(read(&gateway, &header, b"{}").is_err());
 }

@@ -2,8 +2,6 @@
 
 #[cfg(feature = "stripe")]
 mod accounts;
-#[cfg(feature = "stripe")]
-mod after_the_sale;
 mod by_hand;
 #[cfg(feature = "stripe")]
 mod crashes;
@@ -13,13 +11,9 @@ mod fake;
 #[cfg(feature = "stripe")]
 mod foreign_notices;
 #[cfg(feature = "stripe")]
-mod gateway;
-#[cfg(feature = "stripe")]
-mod hanging;
+pub mod gateway;
 #[cfg(feature = "stripe")]
 mod hostile_notices;
-#[cfg(feature = "stripe")]
-mod model;
 #[cfg(feature = "stripe")]
 mod reconciliation;
 #[cfg(feature = "stripe")]
@@ -29,13 +23,9 @@ mod renewals;
 #[cfg(feature = "stripe")]
 mod return_page;
 #[cfg(feature = "stripe")]
-mod returned_money;
-#[cfg(feature = "stripe")]
 mod sales;
 #[cfg(feature = "stripe")]
 mod secrets;
-#[cfg(feature = "stripe")]
-mod shop;
 #[cfg(feature = "stripe")]
 mod starts;
 #[cfg(feature = "stripe")]
@@ -44,3 +34,7 @@ mod statements;
 mod thin_notices;
 #[cfg(feature = "stripe")]
 mod wrong_keys;
+
+/// A shop that sells with Stripe.
+#[cfg(feature = "stripe")]
+type Shop = crate::gateways::shop::Shop<crate::common::fake_stripe::FakeStripe>;

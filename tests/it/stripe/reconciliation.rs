@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde_json::json;
 use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::error::StoreErrorKind;
-use ticketing::id::OrganizationId;
-use ticketing::order::{Order, OrderStatus};
+use ticketing::id::{OrderId, OrganizationId};
+use ticketing::order::OrderStatus;
 use ticketing::payment::{
-    Discrepancies, DisputeStatus, LedgerKind, ListDisputes, ListPayments, ListRefunds, PaymentMode, Reconcile,
-    ReconcileProgress, ReconciledTotal, Reconciliation, RefundSource, RefundStatus,
+    Discrepancies, DisputeStatus, LedgerKind, ListPayments, ListRefunds, PaymentMode, Reconcile, ReconcileProgress,
+    ReconciledTotal, Reconciliation, RefundSource, RefundStatus,
 };
 use ticketing::stripe::ConnectedAccount;
 use ticketing::ticket_type::CreateTicketType;
@@ -23,8 +23,8 @@ use ticketing::{Amount, Caller, Error, TicketingService, Timestamp};
 
 use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::{Fixture, NOW, at, database, eur, new_event, new_order, skipped};
+use crate::stripe::Shop;
 use crate::stripe::gateway::{gateway, settings};
-use crate::stripe::shop::Shop;
 
 const REFUNDS: &str = "/v1/refunds";
 const DAY: Duration = Duration::from_hours(24);
@@ -65,14 +65,6 @@ fn assert_agrees(result: &Reconciliation) {
 }
 
 impl Shop {
-    /// An order that was paid, and the ids of the order and the payment.
-    fn sale(&self) -> (Order, String) {
-        let (order, session) = self.order();
-        let intent = self.fake.pay(&session).unwrap();
-        self.deliver_all();
-        (order, intent)
-    }
-
     fn reconcile(&self, request: &Reconcile) -> Reconciliation {
         reconcile(self.service(), request)
     }
@@ -84,6 +76,14 @@ impl Shop {
         assert!(result.is_explained(), "{result:#?}");
         assert_agrees(&self.reconcile(&request));
         result
+    }
+
+    /// What Stripe keeps of a payment, in cents: its amount less its refunds.
+    fn left(&self, intent: &str) -> i64 {
+        let refunds = self.fake.all("refund");
+        let back = refunds.iter().filter(|refund| refund["payment_intent"] == intent && refund["status"] != "failed");
+        let back: i64 = back.map(|refund| refund["amount"].as_i64().unwrap()).sum();
+        self.fake.get(intent)["amount_received"].as_i64().unwrap() - back
     }
 
     fn posts(&self) -> usize {
@@ -98,7 +98,7 @@ fn what_both_sides_have_is_added_up_with_the_fees() {
     let shop = Shop::open();
     let sales = [(); 4].map(|()| shop.sale());
     shop.fake.refund_outside(&sales[0].1, Some(500));
-    shop.cancel(&sales[1].0);
+    shop.cancel(sales[1].0);
     shop.fake.dispute(&sales[2].1);
     shop.deliver_all();
     let mut last = ReconcileProgress::default();
@@ -153,14 +153,14 @@ fn a_sale_whose_notice_was_lost_is_listed_and_completed_if_that_is_wanted() {
     assert!(!result.is_explained());
     assert_eq!(listed(&result.missing_here), [(LedgerKind::Payment, eur(2500), intent.as_str(), false)]);
     let item = &result.missing_here.listed[0];
-    assert_eq!((item.order_id, item.organization_id), (Some(order.id), Some(shop.fixture.caller.organization())));
+    assert_eq!((item.order_id, item.organization_id), (Some(order), Some(shop.fixture.caller.organization())));
     assert_eq!((item.happened_at, item.problem.as_str()), (at(NOW), "the payment is not recorded"));
     assert_eq!((result.missing_here.sums["EUR"], &result.matched[..]), (eur(2500), &[][..]));
     assert_eq!((shop.fixture.all_rows(), shop.posts()), (rows, posts), "nothing is written and nothing is made");
     let applied = shop.apply();
     assert_eq!(listed(&applied.missing_here), [(LedgerKind::Payment, eur(2500), intent.as_str(), true)]);
     assert_eq!(sums(&applied.matched), [total(LedgerKind::Payment, 1, 2500, 60, 2440)]);
-    assert_eq!((shop.status(&order), shop.fixture.sold(&shop.ticket_type)), (OrderStatus::Completed, 2));
+    assert_eq!((shop.status(order), shop.sold()), (OrderStatus::Completed, 2));
     assert_eq!(shop.service().list_payments(&shop.fixture.caller, ListPayments::new()).unwrap().data.len(), 1);
 }
 
@@ -175,8 +175,8 @@ fn a_sale_that_was_refunded_before_it_is_found_completes_nothing() {
     assert_eq!(listed(&applied.missing_here), [(LedgerKind::Payment, eur(2500), intent.as_str(), true)]);
     let expected = [total(LedgerKind::Payment, 1, 2500, 60, 2440), total(LedgerKind::Refund, 1, -2500, 0, -2500)];
     assert_eq!(sums(&applied.matched), expected);
-    assert_eq!((shop.status(&order), shop.fixture.sold(&shop.ticket_type)), (OrderStatus::Cancelled, 0));
-    assert_eq!((shop.kept(&intent), shop.fake.requests_to("POST", REFUNDS).len()), (0, 0));
+    assert_eq!((shop.status(order), shop.sold()), (OrderStatus::Cancelled, 0));
+    assert_eq!((shop.left(&intent), shop.fake.requests_to("POST", REFUNDS).len()), (0, 0));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_refund_of_the_dashboard_whose_notice_was_lost_is_recorded() {
     assert_eq!(result.missing_here.listed[0].payment_reference.as_deref(), Some(intent.as_str()));
     shop.apply();
     let [outside] = &shop.refunds()[..] else { panic!("{:?}", shop.refunds()) };
-    assert_eq!((outside.source, outside.amount, outside.order_id), (RefundSource::Outside, eur(500), order.id));
+    assert_eq!((outside.source, outside.amount, outside.order_id), (RefundSource::Outside, eur(500), order));
 }
 
 /// The notices of the payment and of its refund were lost, and the payment is older than the period.
@@ -205,7 +205,7 @@ fn a_refund_of_a_payment_that_is_not_recorded_records_the_payment_too() {
     let request = Reconcile::new(at("2026-06-04T00:00:00Z"), at("2026-06-05T00:00:00Z")).apply(true);
     let result = shop.reconcile(&request);
     assert!(result.is_explained(), "{result:#?}");
-    assert_eq!(shop.status(&order), OrderStatus::Completed);
+    assert_eq!(shop.status(order), OrderStatus::Completed);
     assert_eq!(shop.refunds().len(), 1);
     // The payment was made before the period, and recorded within it.
     assert_agrees(&shop.reconcile(&request));
@@ -217,7 +217,7 @@ fn a_refund_that_failed_later_is_different_until_it_is_recorded() {
     let shop = Shop::open();
     shop.fake.delay_refunds();
     let (order, _) = shop.sale();
-    shop.cancel(&order);
+    shop.cancel(order);
     shop.deliver_all();
     let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
     assert_agrees(&shop.reconcile(&june()));
@@ -240,7 +240,7 @@ fn disputes_whose_notices_were_lost_are_recorded() {
     let result = shop.reconcile(&june());
     assert_eq!(listed(&result.missing_here), [(LedgerKind::Dispute, eur(-2500), dispute.as_str(), false)]);
     shop.apply();
-    let disputes = || shop.service().list_disputes(&shop.fixture.caller, ListDisputes::default()).unwrap().data;
+    let disputes = || shop.disputes();
     assert_eq!((disputes().len(), disputes()[0].status), (1, DisputeStatus::Open));
     shop.fake.close_dispute(&dispute, true);
     shop.fake.take_notices();
@@ -255,7 +255,7 @@ fn disputes_whose_notices_were_lost_are_recorded() {
 fn a_refund_that_was_made_and_is_not_at_stripe_is_listed_and_stays_as_it_is() {
     let shop = Shop::open();
     let (order, _) = shop.sale();
-    shop.cancel(&order);
+    shop.cancel(order);
     shop.deliver_all();
     let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
     shop.fake.forget(&refund);
@@ -264,7 +264,7 @@ fn a_refund_that_was_made_and_is_not_at_stripe_is_listed_and_stays_as_it_is() {
         assert!(!result.is_explained());
         assert_eq!(listed(&result.missing_there), [(LedgerKind::Refund, eur(-2500), refund.as_str(), false)]);
         let item = &result.missing_there.listed[0];
-        assert_eq!((item.order_id, item.problem.as_str()), (Some(order.id), "the gateway does not list it"));
+        assert_eq!((item.order_id, item.problem.as_str()), (Some(order), "the gateway does not list it"));
         assert_eq!(shop.refunds()[0].status, RefundStatus::Done);
     }
     // The check of the next day finds it too, and books that nothing went back.
@@ -298,10 +298,10 @@ fn a_payment_of_another_amount_is_listed_and_stays_as_it_is() {
         assert!(!result.is_explained());
         assert_eq!(listed(&result.different), [(LedgerKind::Payment, eur(3000), intent.as_str(), false)]);
         let item = &result.different.listed[0];
-        assert_eq!((item.order_id, item.recorded), (Some(order.id), Some(eur(2500))));
+        assert_eq!((item.order_id, item.recorded), (Some(order), Some(eur(2500))));
         assert!(item.problem.starts_with("25.00 EUR is recorded"), "{}", item.problem);
     }
-    assert_eq!(shop.status(&order), OrderStatus::Completed);
+    assert_eq!(shop.status(order), OrderStatus::Completed);
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_payment_that_was_recorded_long_after_it_was_made_is_not_missing() {
     shop.fake.pay(&session).unwrap();
     shop.skip(3 * DAY);
     shop.deliver_all();
-    assert_eq!(shop.status(&order), OrderStatus::Completed);
+    assert_eq!(shop.status(order), OrderStatus::Completed);
     let result = shop.reconcile(&Reconcile::new(at("2026-06-04T00:00:00Z"), at("2026-06-05T00:00:00Z")));
     assert_agrees(&result);
     assert_eq!(result.matched, []);
@@ -334,8 +334,8 @@ impl Restored {
         Self { service, caller, path }
     }
 
-    fn status(&self, order: &Order) -> OrderStatus {
-        self.service.get_order(&self.caller, order.id).unwrap().status
+    fn status(&self, order: OrderId) -> OrderStatus {
+        self.service.get_order(&self.caller, order).unwrap().status
     }
 }
 
@@ -355,7 +355,7 @@ fn after_an_old_backup_was_restored_sales_and_refunds_are_recorded_and_lost_orde
     back_up(&shop, "backup.db");
     let sold_intent = shop.fake.pay(&session).unwrap();
     shop.deliver_all();
-    shop.cancel(&cancelled);
+    shop.cancel(cancelled);
     let (_, lost_intent) = shop.sale();
     let (_, part_intent) = shop.sale();
     shop.fake.refund_outside(&part_intent, Some(1000));
@@ -364,7 +364,7 @@ fn after_an_old_backup_was_restored_sales_and_refunds_are_recorded_and_lost_orde
     let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
 
     let restored = Restored::open(&shop, "backup.db");
-    assert_eq!((restored.status(&cancelled), restored.status(&sold)), (OrderStatus::Completed, OrderStatus::Pending));
+    assert_eq!((restored.status(cancelled), restored.status(sold)), (OrderStatus::Completed, OrderStatus::Pending));
     let posts = shop.posts();
     let before = reconcile(&restored.service, &june());
     assert!(!before.is_explained());
@@ -390,8 +390,8 @@ fn after_an_old_backup_was_restored_sales_and_refunds_are_recorded_and_lost_orde
     refunded.sort();
     assert_eq!(refunded, [eur(-2500), eur(-1500)]);
     assert_eq!(shop.posts(), posts + 2);
-    assert_eq!([&lost_intent, &part_intent, &cancelled_intent].map(|intent| shop.kept(intent)), [0, 0, 0]);
-    assert_eq!((restored.status(&cancelled), restored.status(&sold)), (OrderStatus::Cancelled, OrderStatus::Completed));
+    assert_eq!([&lost_intent, &part_intent, &cancelled_intent].map(|intent| shop.left(intent)), [0, 0, 0]);
+    assert_eq!((restored.status(cancelled), restored.status(sold)), (OrderStatus::Cancelled, OrderStatus::Completed));
     let refunds = restored.service.list_refunds(&restored.caller, ListRefunds::default()).unwrap().data;
     assert_eq!((refunds.len(), refunds[0].status), (1, RefundStatus::Done));
     let matched = [total(LedgerKind::Payment, 2, 5000, 120, 4880), total(LedgerKind::Refund, 1, -2500, 0, -2500)];
@@ -426,7 +426,7 @@ fn a_payment_without_an_order_is_refunded_once_although_the_answer_is_lost() {
         let second = shop.reconcile(&june().apply(true));
         assert!(second.is_explained(), "{fault:?}: {first:#?} {second:#?}");
         assert_agrees(&shop.reconcile(&june().apply(true)));
-        assert_eq!((shop.kept(&intent), shop.fake.all("refund").len()), (0, 1), "{fault:?}");
+        assert_eq!((shop.left(&intent), shop.fake.all("refund").len()), (0, 1), "{fault:?}");
     }
 }
 
@@ -441,9 +441,9 @@ fn a_refund_of_a_payment_without_an_order_that_fails_is_made_again() {
         let refunds = shop.fake.all("refund");
         assert_eq!(refunds.len(), number);
         let newest = refunds.last().unwrap()["id"].as_str().unwrap().to_owned();
-        assert_eq!(shop.kept(&intent), 0);
+        assert_eq!(shop.left(&intent), 0);
         shop.fake.fail_refund(&newest);
-        assert_eq!(shop.kept(&intent), 2500);
+        assert_eq!(shop.left(&intent), 2500);
     }
 }
 
@@ -487,7 +487,7 @@ fn other_organizations_and_other_programs_are_left_alone() {
     let result = shop.reconcile(&june().organization(other).apply(true));
     assert!(result.is_explained());
     assert_eq!((result.missing_here.count, result.refunded.count, result.foreign_lines), (1, 1, 1), "{result:#?}");
-    assert_eq!(intents.each_ref().map(|intent| shop.kept(intent)), [2500, 0, 2500]);
+    assert_eq!(intents.each_ref().map(|intent| shop.left(intent)), [2500, 0, 2500]);
     let result = shop.reconcile(&june());
     assert_eq!((result.missing_here.count, result.foreign_lines), (2, 1));
     let missing = shop.service().reconcile(&june().organization(unknown), |_| ControlFlow::Continue(()));

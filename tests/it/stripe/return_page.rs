@@ -1,13 +1,11 @@
 //! The page to which Stripe sends the customer back: `/checkout/return/{session}`.
 
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use ticketing::Builder;
 use ticketing::environment::ManualClock;
 
-use crate::common::fake_stripe::{FakeStripe, Fault};
+use crate::common::fake_stripe::FakeStripe;
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, order_of};
 use crate::common::{HOLD, NOW, at};
 use crate::stripe::gateway::gateway;
@@ -148,41 +146,6 @@ fn a_page_that_is_loaded_again_and_again_asks_stripe_once_in_four_seconds() {
     let page = shop.come_back(&order.session).expect(200);
     assert!(page.text().contains("Paid") && page.header("refresh").is_none());
     assert_eq!(asked(&shop), 4);
-}
-
-#[test]
-fn pages_that_wait_for_stripe_leave_room_for_orders() {
-    let clock = ManualClock::new(at(NOW));
-    let fake = FakeStripe::start(clock.clone());
-    let build = |builder: Builder| builder.clock(clock.clone()).payment_gateway(gateway(&fake)).gateway_calls(16);
-    let server = Server::with(build, |options| options.calls = 64);
-    let mut organizer = server.client();
-    let sale = event_on_sale(&mut organizer, "summer-night");
-    let sell = |organizer: &mut Client| organizer.post("/v1/orders", &order_of(&sale.event, &sale.ticket_type, 1));
-    let sessions: Vec<String> = (0..20)
-        .map(|_| {
-            let created = sell(&mut organizer).expect(201).json();
-            created["checkoutUrl"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
-        })
-        .collect();
-    fake.fail("GET", SESSIONS, Fault::Slow(Duration::from_secs(2)), 100);
-    thread::scope(|scope| {
-        for session in &sessions {
-            let mut customer = server.client_with("");
-            scope.spawn(move || {
-                let page = customer.get(&format!("/checkout/return/{session}"));
-                assert!([200, 503].contains(&page.status), "{}", page.status);
-            });
-        }
-        // Of the 16 calls that may run at the same time, an organization alone gets 8, and two of these for pages.
-        while fake.requests_to("GET", SESSIONS).len() < 2 {
-            thread::yield_now();
-        }
-        for _ in 0..5 {
-            sell(&mut organizer).expect(201);
-        }
-    });
-    assert!(fake.requests_to("GET", SESSIONS).len() >= 2);
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::Duration;
 
 use ticketing::environment::SystemClock;
 use ticketing::payment::NoticeHeaders;
@@ -14,8 +13,8 @@ use crate::common::fake_stripe::{FakeStripe, Fault, WEBHOOK_SECRET};
 use crate::common::http::{EventOnSale, Server, event_on_sale, order_of};
 use crate::common::log;
 use crate::common::processes::alone;
+use crate::stripe::Shop;
 use crate::stripe::gateway::gateway;
-use crate::stripe::shop::Shop;
 
 /// What the HTTP client and the TLS library log, which use the crate `log`.
 struct ClientLog(Mutex<Vec<ClientLine>>);
@@ -132,8 +131,8 @@ fn nothing_secret_is_logged_when_all_goes_well_and_when_nothing_does() {
             shop.receive(notice).unwrap();
         }
         shop.fake.fail("POST", "/v1/refunds", Fault::ServerError, 2);
-        shop.cancel(&order);
-        shop.pass(Duration::from_secs(30));
+        shop.cancel(order);
+        shop.run(30);
         let other = StripeGateway::builder("sk_test_wrong_key_in_test").api_base(shop.fake.url());
         let other = other.webhook_secret(WEBHOOK_SECRET).build().unwrap();
         let error = other.check_setup().unwrap_err();

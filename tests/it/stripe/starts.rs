@@ -14,22 +14,11 @@ use ticketing::stripe::ConnectedAccount;
 use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::log;
 use crate::common::{Fixture, NOW, at, eur, new_order};
+use crate::stripe::Shop;
 use crate::stripe::crashes::{BASKET, order_without_record};
 use crate::stripe::gateway::{Stripe, request, settings};
-use crate::stripe::shop::Shop;
 
 const SESSIONS: &str = "/v1/checkout/sessions";
-
-#[test]
-fn an_order_that_stripe_had_no_time_for_leaves_nothing_to_close() {
-    let shop = Shop::open();
-    shop.fake.fail("POST", SESSIONS, Fault::RateLimited, usize::MAX);
-    assert!(shop.fixture.try_order(&shop.ticket_type, 2).is_err());
-    shop.fake.repair();
-    let before = shop.fake.requests().len();
-    shop.pass(Duration::from_secs(30));
-    assert_eq!((shop.fake.requests().len(), shop.fake.all("checkout.session").len()), (before, 0));
-}
 
 #[test]
 fn an_order_of_an_account_that_is_not_connected_any_more_leaves_nothing_to_close() {
@@ -88,7 +77,7 @@ fn a_session_is_closed_although_the_client_s_retry_was_turned_away() {
     assert!(shop.service().create_order(&caller, again).is_err());
     assert!(shop.fake.is_payable(&session));
     shop.fake.repair();
-    shop.pass(Duration::from_secs(30));
+    shop.run(30);
     assert!(!shop.fake.is_payable(&session));
 }
 
