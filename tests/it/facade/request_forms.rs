@@ -1,48 +1,520 @@
-//! Validation of request fields: each field is absent, null, of the wrong JSON type, repeated, and at and just outside
-//! its limits, in JSON and in Rust structs. The limits are those of the specification, repeated here for each request.
+//! The fields of requests as the specification lists them: whether each may be absent or null, and its limits. Each field is
+//! tested with values within its limits, and just outside of them. What depends on stored data is tested with the operation.
 
-use crate::common::*;
 use serde_json::{Value, json};
-use ticketing::discount::{BasketItem, CreateDiscount, ListDiscounts, Percentage, UpdateDiscount, ValidateDiscount};
+use ticketing::discount::{BasketItem, CreateDiscount, Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
+use ticketing::discount::{DiscountValue, Percentage};
+use ticketing::door::{CreateDoorLink, UploadScans};
 use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, ShippingAddress};
-use ticketing::organization::{CreateApiKey, CreateOrganization, Scopes};
+use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, UpdateOrganization};
+use ticketing::payment::{MarkPaid, MarkRefunded, RefundOrder};
 use ticketing::request::Request;
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
-use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
+use ticketing::webhook::{
+    CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookEndpoint,
+};
 use ticketing::{Amount, Result, TicketingService};
 
-/// A field of a request: whether it may be absent or null, and valid and invalid values, as raw JSON.
-struct Field {
-    path: &'static str,
-    required: bool,
-    nullable: bool,
-    good: &'static [&'static str],
-    /// Invalid values, each with the paths of the expected errors. No path means that of the field.
-    bad: &'static [(&'static str, &'static [&'static str])],
+use crate::common::*;
+
+/// Whether a field may be absent or null.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// It may be absent in an update.
+    Required,
+    Optional,
+    /// It may be absent, and null.
+    Nullable,
+}
+use Presence::{Nullable, Optional, Required};
+
+/// What the specification says about the values of a field.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A text of one line, with at least and at most this many characters.
+    Line(usize, usize),
+    /// A text of several lines, with at least and at most this many characters.
+    Lines(usize, usize),
+    /// The code of a ticket as a scanner reads it.
+    TicketCode,
+    /// A text that the operation looks up.
+    Known,
+    Slug,
+    Email,
+    Country,
+    Currency,
+    TimeOfDay,
+    /// A URL to which a browser can be sent.
+    Link,
+    /// A URL or a picture.
+    Logo,
+    /// A URL to which webhooks are sent. The service decides which hosts it may have.
+    Endpoint,
+    Time,
+    Flag,
+    /// A whole number from the first to the second.
+    Whole(i64, i64),
+    /// An amount from 0 to 1,000,000,000. The currency decides how many decimals it may have.
+    Price,
+    /// An amount of more than 0.
+    Positive,
+    /// An amount that counts for nothing: every number from 0 is right, also what a sum in floating point is in JSON.
+    Ignored,
+    Choice(&'static [&'static str]),
+    Id,
+    Metadata,
+    /// Any JSON without U+0000.
+    Json,
+    /// An object with these required fields.
+    Object(&'static [&'static str]),
+    /// At least and at most this many entries.
+    List(&'static Kind, usize, usize),
+    /// At most this many entries, each once.
+    Set(&'static Kind, usize),
+}
+use Kind::*;
+
+const ANY: i64 = i64::MAX;
+const EVENT_STATUS: Kind = Choice(&["PUBLISHED", "DRAFTED", "EXPIRED", "CANCELLED"]);
+const DELIVERY_METHOD: Kind = Choice(&["DIGITAL", "PHYSICAL"]);
+const TYPE_STATUS: Kind =
+    Choice(&["ON_SALE", "DISPLAY_AS_SOLD_OUT", "DISPLAY_AS_UNAVAILABLE", "ONLY_VISIBLE_TO_OWNER"]);
+const NOTIFICATION: Kind = Choice(&[
+    "order.completed",
+    "order.cancelled",
+    "ticket.issued",
+    "ticket.checked_in",
+    "refund.succeeded",
+    "refund.failed",
+    "dispute.opened",
+    "dispute.closed",
+    "payment.returned",
+]);
+const ITEM: Kind = Object(&["ticketId", "quantity"]);
+const BASKET_ITEM: Kind = Object(&["ticketId", "quantity", "price"]);
+const ADDRESS: Kind = Object(&["street", "zip", "city", "country"]);
+const CUSTOMER: Kind = Object(&["email", "name"]);
+const REDIRECTS: Kind = Object(&["success", "failure", "cancel"]);
+const SCAN: Kind = Object(&["id", "kind", "scannedAt"]);
+
+type Field = (&'static str, Presence, Kind);
+
+const EVENT: &[Field] = &[
+    ("title", Required, Line(3, 255)),
+    ("description", Nullable, Lines(5, 20_000)),
+    ("location", Nullable, Lines(3, 255)),
+    ("currency", Optional, Currency),
+    ("timezone", Optional, Known),
+    ("startDate", Required, Time),
+    ("endDate", Optional, Time),
+    ("slug", Required, Slug),
+    ("coverImage", Optional, Link),
+    ("isPublic", Optional, Flag),
+    ("status", Optional, EVENT_STATUS),
+    ("deliveryMethod", Required, DELIVERY_METHOD),
+    ("shippingCountries", Optional, Set(&Line(0, 100), 300)),
+    ("acceptsCompany", Optional, Flag),
+    ("reference", Nullable, Line(1, 255)),
+    ("metadata", Optional, Metadata),
+];
+
+const SETTINGS: &[Field] = &[
+    ("tags", Optional, Set(&Line(0, 100), 50)),
+    ("isFeatured", Optional, Flag),
+    ("locationMetadata", Nullable, Json),
+    ("trackingPixels", Nullable, Json),
+    ("disableOrganizerOrderNotifications", Optional, Flag),
+    ("dayStartsAt", Nullable, TimeOfDay),
+];
+
+const TICKET_TYPE: &[Field] = &[
+    ("name", Required, Line(2, 255)),
+    ("price", Required, Price),
+    ("quantity", Required, Whole(1, 10_000_000)),
+    ("description", Optional, Lines(0, 20_000)),
+    ("status", Optional, TYPE_STATUS),
+    ("displayRemaining", Optional, Flag),
+    ("validityDays", Nullable, Whole(1, ANY)),
+    ("validityHours", Nullable, Whole(1, ANY)),
+    ("accessAreas", Optional, Set(&Line(0, 100), 50)),
+    ("maxPerOrder", Optional, Whole(1, 100)),
+    ("sortOrder", Optional, Whole(-ANY, ANY)),
+    ("ticketText", Nullable, Lines(0, 2000)),
+    ("ticketLogo", Nullable, Logo),
+    ("validFrom", Nullable, Time),
+    ("validUntil", Nullable, Time),
+    ("allowedDates", Optional, Set(&Time, 366)),
+    ("saleStartDate", Nullable, Time),
+    ("saleEndDate", Nullable, Time),
+    ("reference", Nullable, Line(1, 255)),
+    ("metadata", Optional, Metadata),
+];
+
+const ORDER: &[Field] = &[
+    ("eventId", Required, Id),
+    ("customer", Required, CUSTOMER),
+    ("customer.email", Required, Email),
+    ("customer.name", Required, Line(1, 255)),
+    ("customer.companyName", Nullable, Line(0, 255)),
+    ("customer.locale", Nullable, Line(0, 255)),
+    ("customer.metadata", Nullable, Metadata),
+    ("items", Required, List(&ITEM, 1, 100)),
+    ("items[0].ticketId", Required, Id),
+    ("items[0].quantity", Required, Whole(1, 100)),
+    ("discountCode", Nullable, Line(0, 255)),
+    ("affiliateCode", Nullable, Line(0, 255)),
+    ("language", Nullable, Line(0, 255)),
+    ("shippingAddress", Nullable, ADDRESS),
+    ("shippingAddress.street", Required, Line(1, 255)),
+    ("shippingAddress.zip", Required, Line(1, 255)),
+    ("shippingAddress.city", Required, Line(1, 255)),
+    ("shippingAddress.country", Required, Country),
+    ("checkoutRedirectUrls", Optional, REDIRECTS),
+    ("checkoutRedirectUrls.success", Required, Link),
+    ("checkoutRedirectUrls.failure", Required, Link),
+    ("checkoutRedirectUrls.cancel", Required, Link),
+    ("reference", Nullable, Line(1, 255)),
+    ("metadata", Nullable, Metadata),
+];
+
+const ISSUE: &[Field] = &[
+    ("ticketId", Required, Id),
+    ("customer", Required, CUSTOMER),
+    ("customer.email", Required, Email),
+    ("customer.name", Required, Line(1, 255)),
+    ("customer.locale", Nullable, Line(0, 255)),
+    ("customer.metadata", Nullable, Metadata),
+    ("quantity", Required, Whole(1, 10)),
+];
+
+const CHECK_IN: &[Field] = &[("code", Required, TicketCode), ("eventId", Optional, Id)];
+
+const SCANS: &[Field] = &[
+    ("eventId", Optional, Id),
+    ("device", Required, Line(1, 64)),
+    ("scans", Required, List(&SCAN, 1, 100)),
+    ("scans[0].code", Nullable, TicketCode),
+    ("scans[0].ticketId", Nullable, Id),
+    ("scans[0].proof", Nullable, Line(1, 64)),
+    ("scans[0].kind", Required, Choice(&["IN", "OUT"])),
+    ("scans[0].scannedAt", Required, Time),
+    ("scans[0].override", Nullable, Flag),
+];
+
+/// A discount. What a percentage may be depends on the type.
+const DISCOUNT: &[Field] = &[
+    ("code", Required, Line(3, 20)),
+    ("type", Required, Choice(&["PERCENTAGE", "FIXED_AMOUNT"])),
+    ("value", Required, Price),
+    ("description", Optional, Line(0, 255)),
+    ("usageLimit", Nullable, Whole(1, 10_000_000)),
+    ("validFrom", Required, Time),
+    ("validTo", Required, Time),
+    ("minimumPurchase", Nullable, Price),
+    ("applicableTicketTypes", Optional, Set(&Id, 500)),
+    ("isActive", Optional, Flag),
+    ("autoApply", Optional, Flag),
+];
+
+const BASKET: &[Field] = &[
+    ("eventId", Required, Id),
+    ("code", Required, Line(1, 255)),
+    ("orderAmount", Required, Ignored),
+    ("ticketItems", Required, List(&BASKET_ITEM, 0, 100)),
+    ("ticketItems[0].ticketId", Required, Id),
+    ("ticketItems[0].quantity", Required, Whole(1, ANY)),
+    ("ticketItems[0].price", Required, Price),
+];
+
+const WEBHOOK: &[Field] = &[
+    ("url", Required, Endpoint),
+    ("description", Nullable, Lines(0, 500)),
+    ("events", Required, List(&NOTIFICATION, 1, 100)),
+    ("enabled", Optional, Flag),
+];
+
+const ORGANIZATION: &[Field] = &[
+    ("name", Optional, Line(1, 255)),
+    ("currency", Optional, Known),
+    ("timezone", Optional, Known),
+    ("reference", Nullable, Line(1, 255)),
+];
+
+const DOOR_LINK: &[Field] = &[("name", Required, Line(1, 255)), ("until", Nullable, Time)];
+
+const PAID: &[Field] = &[("note", Nullable, Line(1, 255))];
+
+const REFUND: &[Field] =
+    &[("tickets", Nullable, List(&Id, 1, 500)), ("amount", Nullable, Positive), ("reason", Nullable, Line(1, 255))];
+
+const REFUNDED: &[Field] =
+    &[("refundId", Nullable, Id), ("amount", Nullable, Positive), ("note", Nullable, Line(1, 255))];
+
+/// An invalid value as raw JSON, the end of the path of each of its errors, and the message of the only one, if it is tested.
+struct Invalid {
+    raw: String,
+    ends: Vec<String>,
+    message: Option<String>,
 }
 
-const fn field(
-    path: &'static str,
-    good: &'static [&'static str],
-    bad: &'static [(&'static str, &'static [&'static str])],
-) -> Field {
-    Field { path, required: false, nullable: false, good, bad }
+fn invalid(raw: impl Into<String>) -> Invalid {
+    Invalid { raw: raw.into(), ends: vec![String::new()], message: None }
 }
 
-impl Field {
-    const fn required(self) -> Self {
-        Self { required: true, ..self }
+fn invalid_with(raw: impl Into<String>, message: impl Into<String>) -> Invalid {
+    Invalid { message: Some(message.into()), ..invalid(raw) }
+}
+
+fn invalid_at(raw: impl Into<String>, ends: &[&str]) -> Invalid {
+    Invalid { raw: raw.into(), ends: ends.iter().map(|end| (*end).to_owned()).collect(), message: None }
+}
+
+fn quoted(text: impl AsRef<str>) -> String {
+    Value::from(text.as_ref()).to_string()
+}
+
+/// A URL of this length.
+fn url_of(length: usize) -> String {
+    quoted(format!("https://example.com/{}", "a".repeat(length - 20)))
+}
+
+/// An e-mail address of 254 characters if its last label has 61.
+fn email_of(last_label: usize) -> String {
+    let labels = [63, 63, last_label].map(|length| "b".repeat(length));
+    quoted(format!("{}@{}", "a".repeat(64), labels.join(".")))
+}
+
+impl Kind {
+    /// Values within the limits, as raw JSON.
+    fn valid(self) -> Vec<String> {
+        let texts = |texts: &[&str]| texts.iter().map(quoted).collect();
+        let raw = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+        // Each character has two bytes. White space at the ends is cut off.
+        let of_length = |length: usize| quoted("ä".repeat(length));
+        match self {
+            Line(least, most) => {
+                let spaced = format!("\t\u{200b} {}\u{a0}\r\n", "ä".repeat(least.max(1)));
+                vec![of_length(least), of_length(most), quoted("🎷".repeat(least.max(1))), quoted(spaced)]
+            }
+            Lines(least, most) => {
+                let lines = ["ab\ncd", "ab\r\ncd", "ab\rcd", "ab\u{85}cd", "ab\u{2028}cd"].map(quoted);
+                [Line(least, most).valid(), lines.to_vec()].concat()
+            }
+            TicketCode => vec![quoted("x"), quoted("a\nb"), of_length(255)],
+            Known => texts(&["", "Nowhere"]),
+            Slug => vec![quoted("a"), quoted("0"), quoted("summer-night-2026"), quoted("a".repeat(255))],
+            Email => {
+                [texts(&["ADA+1@example.co.uk", "ü@example.com", " a@example.com\n"]), vec![email_of(61)]].concat()
+            }
+            Country => texts(&["DE", "zz"]),
+            Currency => texts(&["EUR", "JPY"]),
+            TimeOfDay => texts(&["00:00", "06:30", "23:59"]),
+            Link => {
+                let links = texts(&[
+                    "urn:x:y",
+                    "myapp://paid/17",
+                    "http://example.com",
+                    "HTTPS://[::1]/a?b#c",
+                    "myapp:paid",
+                    "intent:x",
+                    "mailto:a",
+                ]);
+                [vec![url_of(2048)], links].concat()
+            }
+            Logo => vec![quoted("https://example.com/logo.png"), quoted(pixel_logo(LARGEST_FILE, 0))],
+            Endpoint => vec![quoted("https://example.com:8443/a?b=c"), url_of(2048)],
+            Time => texts(&[
+                "2026-06-30T18:00Z",
+                "2026-06-30T18:00:00.123456Z",
+                "1970-01-01T00:00:00Z",
+                "9999-12-31T23:59:59.999Z",
+            ]),
+            Flag => raw(&["true", "false"]),
+            Whole(least, most) => {
+                let notations = raw(&["1.0", "1e1", "1.0e1"]);
+                [vec![least.to_string(), most.to_string()], notations].concat()
+            }
+            Price => raw(&["0", "-0", "0.01", "12.5", "12.50", "1e2", "125e-1", "1000000000", "1e9"]),
+            Positive => raw(&["0.01", "12.50", "1e10"]),
+            Ignored => raw(&["0", "-0", "12.50", "10000000000000.01", "139.92999999999998", "5.5e-17", "1e300"]),
+            Choice(choices) => texts(choices),
+            Id => texts(&["nonsense", "event_0000000000000"]),
+            Metadata => raw(&["{}", r#"{"crm": "17", "\ud83d\ude00.[0]": ""}"#]),
+            Json => raw(&["5", "1e2", "\"x\"", "false", "[1, [2]]", r#"{"a": {"b": null}}"#]),
+            // The fields of an object are tested by themselves.
+            Object(_) => Vec::new(),
+            List(entry, least, most) => [least, most].map(|length| entry.list_of(length)).to_vec(),
+            Set(entry, most) => [0, most].map(|length| entry.list_of(length)).to_vec(),
+        }
     }
 
-    const fn nullable(self) -> Self {
-        Self { nullable: true, ..self }
+    /// Values that are just outside the limits or of another kind, as raw JSON.
+    fn invalid(self) -> Vec<Invalid> {
+        let texts = |texts: &[&str]| texts.iter().map(|text| invalid(quoted(text))).collect::<Vec<_>>();
+        let raw = |values: &[&str]| values.iter().map(|value| invalid(*value)).collect::<Vec<_>>();
+        let too_long = |raw: String, most: usize| invalid_with(raw, format!("must have at most {most} characters"));
+        let of_length = |length: usize| quoted("ä".repeat(length));
+        let no_text = raw(&["5", "[]", "{}", "false"]);
+        let mut invalid = match self {
+            Line(least, most) => {
+                let lines = ["ab\ncd", "ab\r\ncd", "ab\u{85}cd", "ab\u{2028}cd"];
+                let one_line = "must be one line, without control characters";
+                let lines = lines.map(|text| invalid_with(quoted(text), one_line));
+                return Lines(least, most).invalid().into_iter().chain(lines).collect();
+            }
+            Lines(least, most) => {
+                let mut invalid = texts(&["ab\0cd", "ab\u{1}cd", "ab\tcd", "ab\u{7f}cd", "ab\u{9f}cd"]);
+                invalid.push(too_long(of_length(most + 1), most));
+                if least > 0 {
+                    invalid.push(self::invalid(of_length(least - 1)));
+                    invalid.extend(texts(&[" \u{a0}\u{200b}\u{feff}\t\n"]));
+                }
+                invalid.extend(no_text);
+                return invalid;
+            }
+            TicketCode => texts(&["", "a\0"]),
+            Known => texts(&["UTC\0"]),
+            Slug => texts(&["", "A", "a--b", "-a", "a-", "a b", "a_b", "ä", "a\0"]),
+            Email => texts(&[
+                "",
+                "ada",
+                "@example.com",
+                "ada@",
+                "a@b@example.com",
+                "ada @example.com",
+                "ada@exam\tple.com",
+                "ada\0@example.com",
+                "ada\u{7}@example.com",
+                "\u{200b} ada @example.com",
+            ]),
+            Country => texts(&["", "D", "DEU", "D\0"]),
+            Currency => texts(&["EU", "EURO", "EU\0"]),
+            TimeOfDay => texts(&["", "24:00", "6:00", "23:60", "+6:00", "0600", "०६:००", "06:00:00", "\0"]),
+            Link => {
+                let unsafe_links = "javascript:alert(1) JAVASCRIPT:x data:text/html,x vbscript:x file:///etc/passwd blob:x \
+                    about:blank view-source:javascript:x feed:javascript:x jar:https://example.com/a.jar \
+                    filesystem:https://example.com/x https://shop.example@evil.example/ https:example.com https:///path";
+                let message = "must be an http or https URL with a host and without a user, or the link of an app: no \
+                               javascript:, data: or file: URI, for example";
+                let unsafe_links = unsafe_links.split(' ').map(|link| invalid_with(quoted(link), message));
+                texts(&["", "a.png", "/path", "https://a b", "https://a\0"]).into_iter().chain(unsafe_links).collect()
+            }
+            Logo => texts(&["", "logo.png", "urn:x:y", "http://example.com/a", "data:image/jpeg;base64,/9j/"]),
+            Endpoint => texts(&["https://example.com/\0"]),
+            Time => texts(&[
+                "",
+                "2026-07-01",
+                "2026-07-01T18:00",
+                "2026-07-01T18:00:00+00:00",
+                "2026-07-01T18:00:00z",
+                "2026-02-29T18:00:00Z",
+                "2026-07-01T24:00:00Z",
+                "1969-12-31T23:59:59.999Z",
+                "10000-01-01T00:00:00Z",
+            ]),
+            Flag => return raw(&["\"true\"", "1", "0", "[]"]),
+            Whole(least, most) => {
+                let beyond = [least.checked_sub(1).filter(|_| least > -ANY), most.checked_add(1)];
+                let beyond = beyond.into_iter().flatten().map(|number| self::invalid(number.to_string()));
+                return raw(&["1.5", "1e30", "1e19", "\"1\"", "[1]"]).into_iter().chain(beyond).collect();
+            }
+            Price => {
+                let beyond = ["-0.01", "-1", "1000000000.01", "1e10", "1e30", "1e-30", "99999999999999999999"];
+                return [raw(&beyond), raw(&["\"5\"", "true"])].into_iter().flatten().collect();
+            }
+            Positive => return raw(&["0", "-0.01", "1e-30", "\"5\"", "true"]),
+            Ignored => return raw(&["-0.01", "-1e-30", "-1e300", "\"5\"", "[]"]),
+            Choice(choices) => {
+                let first = choices[0];
+                let lower = first.to_lowercase();
+                let other_case = if lower == first { first.to_uppercase() } else { lower };
+                texts(&["", "NOPE", &other_case, &format!("{first}\0")])
+            }
+            Id => texts(&["", "\0"]),
+            Metadata => {
+                let one_error = raw(&["5", "[]", "\"x\"", r#"{"": "x"}"#, r#"{"a\u0000": "x"}"#]);
+                let by_name = [
+                    invalid_at(r#"{"a": 5}"#, &[".a"]),
+                    invalid_at(r#"{"a": null, "b": "x", "c": {}}"#, &[".a", ".c"]),
+                    invalid_at(r#"{"a": "\u0000"}"#, &[".a"]),
+                    invalid_at(r#"{"a": "1", "a": "2"}"#, &[".a"]),
+                ];
+                return one_error.into_iter().chain(by_name).collect();
+            }
+            Json => return raw(&[r#""\u0000""#, r#"[{"a": "x\u0000"}]"#, r#"{"\u0000": 1}"#]),
+            Object(required) => {
+                let required: Vec<_> = required.iter().map(|name| format!(".{name}")).collect();
+                let required: Vec<_> = required.iter().map(String::as_str).collect();
+                return raw(&["[]", "\"x\"", "5"]).into_iter().chain([invalid_at("{}", &required)]).collect();
+            }
+            List(entry, least, most) => {
+                let mut invalid = entry.invalid_lists(most);
+                if least > 0 {
+                    invalid.push(invalid_with("[]", "must have at least one entry"));
+                }
+                return invalid;
+            }
+            Set(entry, most) => {
+                let first = entry.entry(0);
+                let repeated = format!("[{first}, {}, {first}]", entry.entry(1));
+                let repeated = invalid_at(repeated, &["[2]"]);
+                let message = Some("must not repeat an earlier entry".to_owned());
+                let mut invalid = entry.invalid_lists(most);
+                invalid.push(Invalid { message, ..repeated });
+                return invalid;
+            }
+        };
+        match self {
+            TicketCode => invalid.push(too_long(of_length(256), 255)),
+            Slug => invalid.push(too_long(quoted("a".repeat(256)), 255)),
+            Email => invalid.push(too_long(email_of(62), 254)),
+            Link | Endpoint => invalid.push(too_long(url_of(2049), 2048)),
+            _ => {}
+        }
+        invalid.extend(no_text);
+        invalid
+    }
+
+    /// The entry of a list with this number, as raw JSON.
+    fn entry(self, number: usize) -> String {
+        match self {
+            Line(..) => quoted(format!("entry {number}")),
+            Time => {
+                let day = std::time::Duration::from_hours(24 * u64::try_from(number).expect("few"));
+                quoted(at("2026-01-01T00:00:00Z").saturating_add(day).to_string())
+            }
+            Id => quoted(format!("type_{:013}", number + 1)),
+            Choice(choices) => quoted(choices[number % choices.len()]),
+            _ => json!({
+                "ticketId": "type_0000000000001", "quantity": 1, "price": 1,
+                "id": "0192f0c1-2a3b-7c4d-8e5f-0123456789ab", "kind": "IN", "scannedAt": NOW,
+            })
+            .to_string(),
+        }
+    }
+
+    /// A list of this many different entries.
+    fn list_of(self, length: usize) -> String {
+        let entries: Vec<_> = (0..length).map(|number| self.entry(number)).collect();
+        format!("[{}]", entries.join(","))
+    }
+
+    /// Invalid lists of such entries, of which there may be at most so many.
+    fn invalid_lists(self, most: usize) -> Vec<Invalid> {
+        let mut lists = vec![invalid("\"x\""), invalid("{}"), invalid_at("[null]", &["[0]"])];
+        for value in self.invalid() {
+            let ends = value.ends.iter().map(|end| format!("[1]{end}")).collect();
+            lists.push(Invalid { raw: format!("[{}, {}]", self.entry(0), value.raw), ends, message: value.message });
+        }
+        let message = format!("must have at most {most} entries");
+        lists.push(invalid_with(self.list_of(most + 1), &message));
+        // The entries of a list that is too long are not looked at.
+        lists.push(invalid_with(format!("[{}]", vec!["{}"; most + 1].join(",")), message));
+        lists
     }
 }
-
-const HERE: &[&str] = &[];
-const MARK: &str = "@@";
 
 /// Converts a path such as `items[0].quantity` into a JSON pointer.
 fn pointer(path: &str) -> String {
@@ -51,6 +523,7 @@ fn pointer(path: &str) -> String {
 
 /// Returns the body with the field set to raw JSON `times` times, or removed.
 fn body_with(base: &Value, path: &str, raw: Option<&str>, times: usize) -> String {
+    const MARK: &str = "@@";
     let pointer = pointer(path);
     let (parent, name) = pointer.rsplit_once('/').expect("a path");
     let mut body = base.clone();
@@ -64,361 +537,86 @@ fn body_with(base: &Value, path: &str, raw: Option<&str>, times: usize) -> Strin
     body.to_string().replace(&format!("\"{name}\":\"{MARK}\""), &vec![member; times].join(","))
 }
 
-/// Tests every field with all its values. `send` executes the request and undoes its effects.
-fn check(base: &Value, fields: &[Field], send: impl Fn(&str) -> Result<()>) {
-    check_fields(base, fields, Absence::AsDeclared, send);
+/// The paths and messages of the errors of a request, in the order of the paths. Panics if it fails for another reason.
+#[track_caller]
+fn errors_of(result: Result<()>) -> Vec<(String, String)> {
+    let Err(error) = result else { return Vec::new() };
+    assert!(!error.fields().is_empty(), "{error:?}");
+    let mut errors: Vec<_> = error.fields().iter().map(|field| (field.path.clone(), field.message.clone())).collect();
+    errors.sort_unstable();
+    errors
 }
 
-/// Tests every field of an update with all its values, as [`check`] does. In an update, no field is required.
-fn check_update(base: &Value, fields: &[Field], send: impl Fn(&str) -> Result<()>) {
-    check_fields(base, fields, Absence::AlwaysAllowed, send);
+#[track_caller]
+fn sorted_paths(result: Result<()>) -> Vec<String> {
+    errors_of(result).into_iter().map(|(path, _)| path).collect()
 }
 
-/// Whether fields may be absent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Absence {
-    /// Unless the field is required.
-    AsDeclared,
-    AlwaysAllowed,
-}
+/// Reads a request from JSON.
+type Read = fn(&str) -> Result<()>;
 
-fn check_fields(base: &Value, fields: &[Field], absence: Absence, send: impl Fn(&str) -> Result<()>) {
-    send(&base.to_string()).expect("the base is good");
-    let refused = |body: &str, expected: &[&str], what: &str| match send(body) {
-        Ok(()) => panic!("{what} was accepted: {body}"),
-        Err(error) => {
-            let found: Vec<_> = error.fields().iter().map(|field| field.path.as_str()).collect();
-            assert_eq!(found, expected, "{what}: {error:?}: {body}");
-        }
+macro_rules! read {
+    ($request:ty) => {
+        |body| Request::<$request>::from_json(body.as_bytes()).expect(body).into_inner().map(drop)
     };
-    let accepted = |body: &str, what: &str| {
-        if let Err(error) = send(body) {
-            panic!("{what}: {error:?}: {body}");
-        }
-    };
-    for Field { path, required, nullable, good, bad } in fields {
-        let with = |raw: &str| body_with(base, path, Some(raw), 1);
+}
+
+/// Tests each field of a request with all its values, beginning from a valid body.
+fn check(request: &str, read: Read, base: &Value, fields: &[Field]) {
+    let is_update = request.starts_with("Update");
+    let assert_valid = |body: String, what: &str| assert_eq!(errors_of(read(&body)), [], "{request}: {what}: {body}");
+    assert_valid(base.to_string(), "the base");
+    for (path, presence, kind) in fields {
+        let refuse = |body: &str, expected: &[String], what: &str| {
+            let found = errors_of(read(body));
+            let paths: Vec<_> = found.iter().map(|(path, _)| path.clone()).collect();
+            let start: String = body.chars().take(2000).collect();
+            assert_eq!(paths, expected, "{request}: {path} {what}: {start}");
+            found.into_iter().next().map(|(_, message)| message)
+        };
+        let here = [(*path).to_owned()];
         let absent = body_with(base, path, None, 1);
-        if *required && absence == Absence::AsDeclared {
-            refused(&absent, &[*path], &format!("{path} absent"));
+        if *presence == Required && !is_update {
+            refuse(&absent, &here, "absent");
         } else {
-            accepted(&absent, &format!("{path} absent"));
+            assert_valid(absent, path);
         }
-        if *nullable {
-            accepted(&with("null"), &format!("{path} null"));
+        let null = body_with(base, path, Some("null"), 1);
+        if *presence == Nullable {
+            assert_valid(null, path);
         } else {
-            refused(&with("null"), &[*path], &format!("{path} null"));
+            refuse(&null, &here, "null");
         }
-        for raw in *good {
-            accepted(&with(raw), &format!("{path} {raw}"));
+        let valid = kind.valid();
+        for raw in &valid {
+            assert_valid(body_with(base, path, Some(raw), 1), path);
         }
-        for (raw, paths) in *bad {
-            let expected: &[&str] = if paths.is_empty() { &[*path] } else { paths };
-            refused(&with(raw), expected, &format!("{path} {raw}"));
+        if let Some(raw) = valid.first() {
+            refuse(&body_with(base, path, Some(raw), 2), &here, "twice");
         }
-        if let Some(raw) = good.first() {
-            refused(&body_with(base, path, Some(raw), 2), &[*path], &format!("{path} twice"));
+        for Invalid { raw, ends, message } in kind.invalid() {
+            let mut expected: Vec<_> = ends.iter().map(|end| format!("{path}{end}")).collect();
+            expected.sort_unstable();
+            let found = refuse(&body_with(base, path, Some(&raw), 1), &expected, "is invalid");
+            assert!(message.is_none() || found == message, "{request}: {path}: {found:?} instead of {message:?}");
         }
     }
 }
 
-fn read<T>(body: &str) -> Request<T>
-where
-    Request<T>: FromJson,
-{
-    FromJson::from_json(body)
-}
-
-/// `Request::<T>::from_json` for every type of request.
-trait FromJson: Sized {
-    fn from_json(body: &str) -> Self;
-}
-
-macro_rules! from_json {
-    ($($request:ty),+) => { $(impl FromJson for Request<$request> {
-        fn from_json(body: &str) -> Self {
-            Request::<$request>::from_json(body.as_bytes()).expect(body)
-        }
-    })+ };
-}
-from_json!(
-    CreateEvent,
-    UpdateEvent,
-    EventSettings,
-    CreateTicketType,
-    UpdateTicketType,
-    CreateOrder,
-    IssueTickets,
-    CheckInTicket,
-    CreateDiscount,
-    UpdateDiscount,
-    ValidateDiscount,
-    CreateWebhook,
-    UpdateWebhook
-);
-
-const DATES: &[(&str, &[&str])] = &[
-    ("5", HERE),
-    ("\"\"", HERE),
-    ("\"2026-07-01\"", HERE),
-    ("\"2026-07-01T18:00\"", HERE),
-    ("\"2026-07-01T18:00:00+00:00\"", HERE),
-    ("\"2026-07-01T18:00:00z\"", HERE),
-    ("\"2026-02-29T18:00:00Z\"", HERE),
-    ("\"2026-07-01T24:00:00Z\"", HERE),
-    ("\"1969-12-31T23:59:59.999Z\"", HERE),
-    ("\"10000-01-01T00:00:00Z\"", HERE),
-];
-
-const EVENT: &[Field] = &[
-    field(
-        "title",
-        &["\"abc\"", "\"äöü\"", "\"🎷🎷🎷\""],
-        &[("\"ab\"", HERE), ("5", HERE), ("[]", HERE), ("\"ab\\u0000c\"", HERE)],
-    )
-    .required(),
-    field(
-        "description",
-        &["\"abcde\""],
-        &[("\"abcd\"", HERE), ("\"\"", HERE), ("false", HERE), ("\"abcde\\u0000\"", HERE)],
-    )
-    .nullable(),
-    field("location", &["\"abc\""], &[("\"ab\"", HERE), ("{}", HERE), ("\"abc\\u0000\"", HERE)]).nullable(),
-    field(
-        "currency",
-        &["\"JPY\""],
-        &[("\"EU\"", HERE), ("\"EURO\"", HERE), ("\"eur\"", HERE), ("\"ZZZ\"", HERE), ("978", HERE)],
-    ),
-    field(
-        "timezone",
-        &["\"Europe/Berlin\"", "\"UTC\""],
-        &[("\"Nowhere\"", HERE), ("\"\"", HERE), ("\"UTC\\u0000\"", HERE), ("1", HERE)],
-    ),
-    field(
-        "startDate",
-        &["\"2026-06-30T18:00Z\"", "\"2026-06-30T18:00:00.123456Z\"", "\"1970-01-01T00:00:00Z\""],
-        DATES,
-    )
-    .required(),
-    field("endDate", &["\"2026-07-01T18:00:00Z\"", "\"9999-12-31T23:59:59.999Z\""], DATES),
-    field("startDate", &[], &[("\"2026-07-01T22:00:00.001Z\"", &["endDate"])]).required(),
-    field("endDate", &[], &[("\"2026-07-01T17:59:59.999Z\"", HERE)]),
-    field(
-        "slug",
-        &["\"a\"", "\"0\"", "\"summer-night-2026\""],
-        &[
-            ("\"\"", HERE),
-            ("\"A\"", HERE),
-            ("\"a--b\"", HERE),
-            ("\"-a\"", HERE),
-            ("\"a-\"", HERE),
-            ("\"a b\"", HERE),
-            ("\"ä\"", HERE),
-            ("7", HERE),
-        ],
-    )
-    .required(),
-    field(
-        "coverImage",
-        &["\"https://example.com/a.png#x\"", "\"urn:x:y\""],
-        &[("\"\"", HERE), ("\"a.png\"", HERE), ("\"https://a b\"", HERE), ("1", HERE)],
-    ),
-    field("isPublic", &["false", "true"], &[("\"true\"", HERE), ("1", HERE), ("0", HERE)]),
-    field(
-        "status",
-        &["\"PUBLISHED\"", "\"DRAFTED\"", "\"EXPIRED\"", "\"CANCELLED\""],
-        &[("\"published\"", HERE), ("\"\"", HERE), ("1", HERE)],
-    ),
-    field(
-        "deliveryMethod",
-        &["\"DIGITAL\"", "\"PHYSICAL\""],
-        &[("\"EMAIL\"", HERE), ("\"digital\"", HERE), ("true", HERE)],
-    )
-    .required(),
-    field(
-        "shippingCountries",
-        &["[]", "[\"DE\", \"FR\"]"],
-        &[
-            ("\"DE\"", HERE),
-            ("{}", HERE),
-            ("[1]", &["shippingCountries[0]"]),
-            ("[\"DE\", null]", &["shippingCountries[1]"]),
-            ("[\"D\\u0000\"]", &["shippingCountries[0]"]),
-        ],
-    ),
-    field("acceptsCompany", &["true"], &[("\"yes\"", HERE), ("1", HERE)]),
-    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("metadata", &["{}", "{\"crm\": \"17\", \"\\ud83d\\ude00.[0]\": \"\"}"], METADATA_ERRORS),
-];
-
-fn event_base() -> Value {
+fn event_body() -> Value {
     json!({
         "title": "Summer Night", "slug": "form", "startDate": "2026-07-01T18:00:00Z", "endDate": "2026-07-01T22:00:00Z",
         "deliveryMethod": "DIGITAL", "unknown": {"a": 1}, "id": "event_1", "organizerId": 5, "pageViews": "x",
     })
 }
 
-#[test]
-fn every_field_of_a_new_event_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    check(&event_base(), EVENT, |body| {
-        let event = fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body))?;
-        assert!(
-            event.organizer_id == fixture.caller.organization() && event.page_views == 0,
-            "a request cannot set these"
-        );
-        fixture.service.delete_event(&fixture.caller, event.id)
-    });
+/// The body with another text of a field.
+fn with_text(mut body: Value, field: &str, text: &str) -> Value {
+    body[field] = text.into();
+    body
 }
 
-#[test]
-fn every_field_of_an_events_update_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    check_update(&event_base(), EVENT, |body| {
-        let event = fixture.event_with(|new| new.status = Some(ticketing::event::EventStatus::Drafted));
-        let updated = fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body));
-        if updated.is_err() {
-            assert_eq!(fixture.service.get_event(&fixture.caller, event.id).expect("the event"), event);
-        }
-        fixture.service.delete_event(&fixture.caller, event.id)?;
-        updated.map(drop)
-    });
-}
-
-#[test]
-fn every_field_of_an_events_settings_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let any_json: &[&str] = &["5", "1e2", "\"x\"", "false", "[1, [2]]", "{\"a\": {\"b\": null}}"];
-    let nul: &[(&str, &[&str])] =
-        &[("\"\\u0000\"", HERE), ("[{\"a\": \"x\\u0000\"}]", HERE), ("{\"\\u0000\": 1}", HERE)];
-    let fields = [
-        field(
-            "tags",
-            &["[]", "[\"jazz\", \"\"]"],
-            &[("\"jazz\"", HERE), ("[1]", &["tags[0]"]), ("[\"a\", \"\\u0000\"]", &["tags[1]"])],
-        ),
-        field("isFeatured", &["true"], &[("\"true\"", HERE), ("1", HERE)]),
-        Field { path: "locationMetadata", required: false, nullable: true, good: any_json, bad: nul },
-        Field { path: "trackingPixels", required: false, nullable: true, good: any_json, bad: nul },
-        field("disableOrganizerOrderNotifications", &["true"], &[("0", HERE)]),
-        field(
-            "dayStartsAt",
-            &["\"00:00\"", "\"06:30\"", "\"23:59\""],
-            &[
-                ("\"\"", HERE),
-                ("\"24:00\"", HERE),
-                ("\"6:00\"", HERE),
-                ("\"23:60\"", HERE),
-                ("\"+6:00\"", HERE),
-                ("\"0600\"", HERE),
-                ("\"०६:००\"", HERE),
-                ("\"06:00:00\"", HERE),
-                ("360", HERE),
-                ("\"\\u0000\"", HERE),
-            ],
-        )
-        .nullable(),
-    ];
-    check_update(&json!({}), &fields, |body| {
-        fixture.service.update_event_settings(&fixture.caller, event.id, read::<EventSettings>(body)).map(drop)
-    });
-}
-
-const METADATA_ERRORS: &[(&str, &[&str])] = &[
-    ("5", HERE),
-    ("[]", HERE),
-    ("\"x\"", HERE),
-    ("{\"\": \"x\"}", HERE),
-    ("{\"a\\u0000\": \"x\"}", HERE),
-    ("{\"a\": 5}", &["metadata.a"]),
-    ("{\"a\": null, \"b\": \"x\", \"c\": {}}", &["metadata.a", "metadata.c"]),
-    ("{\"a\": \"\\u0000\"}", &["metadata.a"]),
-    ("{\"a\": \"1\", \"a\": \"2\"}", &["metadata.a"]),
-];
-
-const TICKET_TYPE: &[Field] = &[
-    field("name", &["\"ab\"", "\"äö\""], &[("\"a\"", HERE), ("\"\"", HERE), ("5", HERE), ("\"ab\\u0000\"", HERE)])
-        .required(),
-    field(
-        "price",
-        &["0", "-0", "0.01", "12.5", "12.50", "12.500", "1e2", "125e-1", "1000000000", "1e9"],
-        &[
-            ("-0.01", HERE),
-            ("-1", HERE),
-            ("12.505", HERE),
-            ("0.001", HERE),
-            ("1000000000.01", HERE),
-            ("1e10", HERE),
-            ("1e30", HERE),
-            ("1e-30", HERE),
-            ("99999999999999999999", HERE),
-            ("\"5\"", HERE),
-            ("true", HERE),
-        ],
-    )
-    .required(),
-    field(
-        "quantity",
-        &["1", "1.0", "1e2", "10000000", "1.5e1"],
-        &[
-            ("0", HERE),
-            ("-1", HERE),
-            ("10000001", HERE),
-            ("10.5", HERE),
-            ("1e30", HERE),
-            ("\"5\"", HERE),
-            ("[1]", HERE),
-        ],
-    )
-    .required(),
-    field("description", &["\"\"", "\"x\""], &[("5", HERE), ("\"\\u0000\"", HERE)]),
-    field(
-        "status",
-        &["\"ON_SALE\"", "\"DISPLAY_AS_SOLD_OUT\"", "\"DISPLAY_AS_UNAVAILABLE\"", "\"ONLY_VISIBLE_TO_OWNER\""],
-        &[("\"SOLD\"", HERE), ("1", HERE)],
-    ),
-    field("displayRemaining", &["true"], &[("\"x\"", HERE)]),
-    field("validityDays", &["1", "2.0", "1e1"], &[("0", HERE), ("-1", HERE), ("1.5", HERE), ("\"1\"", HERE)])
-        .nullable(),
-    field("validityHours", &["1", "9007199254740992"], &[("0", HERE), ("-1", HERE), ("0.5", HERE), ("1e19", HERE)])
-        .nullable(),
-    field(
-        "accessAreas",
-        &["[]", "[\"bar\"]"],
-        &[("\"bar\"", HERE), ("[1]", &["accessAreas[0]"]), ("[\"\\u0000\"]", &["accessAreas[0]"])],
-    ),
-    field(
-        "maxPerOrder",
-        &["1", "100", "1e2", "10.0"],
-        &[("0", HERE), ("101", HERE), ("1.5", HERE), ("-1", HERE), ("\"5\"", HERE)],
-    ),
-    field("sortOrder", &["0", "-5", "7.0", "9007199254740992"], &[("0.5", HERE), ("1e19", HERE), ("\"1\"", HERE)]),
-    field("ticketText", &["\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("ticketLogo", &["\"https://example.com/logo.png\""], &[("\"\"", HERE), ("\"logo.png\"", HERE), ("1", HERE)])
-        .nullable(),
-    field("validFrom", &["\"2026-07-01T23:59:59.999Z\""], DATES).nullable(),
-    field("validFrom", &[], &[("\"2026-07-02T00:00:00Z\"", &["validUntil"])]).nullable(),
-    field("validUntil", &["\"2026-07-01T00:00:00.001Z\""], DATES).nullable(),
-    field("validUntil", &[], &[("\"2026-07-01T00:00:00Z\"", HERE)]).nullable(),
-    field(
-        "allowedDates",
-        &["[]", "[\"2026-07-01T00:00Z\"]"],
-        &[
-            ("\"2026-07-01T00:00Z\"", HERE),
-            ("[\"2026-07-01T00:00Z\", 5]", &["allowedDates[1]"]),
-            ("[null]", &["allowedDates[0]"]),
-        ],
-    ),
-    field("saleStartDate", &["\"2026-06-01T00:00:00Z\""], DATES).nullable(),
-    field("saleStartDate", &[], &[("\"2026-06-30T00:00:00Z\"", &["saleEndDate"])]).nullable(),
-    field("saleEndDate", &["\"2026-06-02T00:00:00Z\""], DATES).nullable(),
-    field("saleEndDate", &[], &[("\"2026-06-01T00:00:00Z\"", HERE)]).nullable(),
-    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("metadata", &["{}", "{\"crm\": \"17\", \"\\ud83d\\ude00.[0]\": \"\"}"], METADATA_ERRORS),
-];
-
-fn ticket_type_base() -> Value {
+fn ticket_type_body() -> Value {
     json!({
         "name": "Seat", "price": 12.5, "quantity": 10, "sold": 7, "eventId": "nonsense", "id": 5,
         "validFrom": "2026-07-01T00:00Z", "validUntil": "2026-07-02T00:00Z",
@@ -426,602 +624,277 @@ fn ticket_type_base() -> Value {
     })
 }
 
-#[test]
-fn every_field_of_a_new_ticket_type_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    check(&ticket_type_base(), TICKET_TYPE, |body| {
-        let created = fixture.service.create_ticket_type(&fixture.caller, event.id, read::<CreateTicketType>(body))?;
-        assert_eq!((created.sold, created.event_id), (0, event.id), "a request cannot set these");
-        fixture.service.delete_ticket_type(&fixture.caller, created.id)
-    });
-}
-
-#[test]
-fn every_field_of_a_ticket_types_update_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    check_update(&ticket_type_base(), TICKET_TYPE, |body| {
-        let ticket_type = fixture.ticket_type(&event, 1250, 10);
-        let updated =
-            fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body));
-        fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id)?;
-        updated.map(drop)
-    });
-}
-
-const EMAILS: &[(&str, &[&str])] = &[
-    ("\"\"", HERE),
-    ("\"ada\"", HERE),
-    ("\"@example.com\"", HERE),
-    ("\"ada@\"", HERE),
-    ("\"a@b@example.com\"", HERE),
-    ("\"ada @example.com\"", HERE),
-    ("\"ada@exam\\tple.com\"", HERE),
-    ("\"ada\\u0000@example.com\"", HERE),
-    ("\"ada\\u0007@example.com\"", HERE),
-    ("\"\\u200b ada @example.com\"", HERE),
-    ("5", HERE),
-];
-
-const ORDER: &[Field] = &[
-    field(
-        "eventId",
-        &[],
-        &[
-            ("\"\"", HERE),
-            ("\"nonsense\"", HERE),
-            ("\"event_0000000000000\"", HERE),
-            ("5", HERE),
-            ("\"\\u0000\"", HERE),
-        ],
-    )
-    .required(),
-    field("customer", &[], &[("[]", HERE), ("\"Ada\"", HERE), ("{}", &["customer.email", "customer.name"])]).required(),
-    field("customer.email", &["\"ADA+1@example.co.uk\"", "\"ü@example.com\"", "\" a@example.com\\n\""], EMAILS)
-        .required(),
-    field("customer.name", &["\"A\""], &[("\"\"", HERE), ("\" \\u00a0\"", HERE), ("5", HERE), ("\"A\\u0000\"", HERE)])
-        .required(),
-    field("customer.companyName", &["\"Ada Ltd\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("customer.locale", &["\"de\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field(
-        "items",
-        &[],
-        &[
-            ("[]", HERE),
-            ("{}", HERE),
-            ("\"x\"", HERE),
-            ("[5]", &["items[0]"]),
-            ("[{}]", &["items[0].ticketId", "items[0].quantity"]),
-        ],
-    )
-    .required(),
-    field("items[0].ticketId", &[], &[("\"\"", HERE), ("\"nonsense\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)])
-        .required(),
-    field(
-        "items[0].quantity",
-        &["1", "100", "1.0", "1e2"],
-        &[("0", HERE), ("101", HERE), ("-1", HERE), ("1.5", HERE), ("1e30", HERE), ("\"1\"", HERE)],
-    )
-    .required(),
-    field("discountCode", &[], &[("5", HERE), ("\"\"", HERE), ("\"NOPE\"", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("reference", &["\"x\"", "\" äö \""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("metadata", &["{}", "{\"crm\": \"17\"}"], METADATA_ERRORS).nullable(),
-    field("customer.metadata", &["{}", "{\"crm\": \"17\"}"], &[("5", HERE), ("{\"a\": 1}", &["customer.metadata.a"])])
-        .nullable(),
-    field("affiliateCode", &["\"FRIEND\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field("language", &["\"de\"", "\"\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-    field(
-        "shippingAddress",
-        &[],
-        &[
-            ("[]", HERE),
-            ("\"x\"", HERE),
-            (
-                "{}",
-                &["shippingAddress.street", "shippingAddress.zip", "shippingAddress.city", "shippingAddress.country"],
-            ),
-        ],
-    )
-    .nullable(),
-    field("shippingAddress.street", &["\"1\""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-    field("shippingAddress.zip", &["\"1\""], &[("\"\"", HERE), ("12345", HERE)]).required(),
-    field("shippingAddress.city", &["\"X\""], &[("\"\"", HERE), ("5", HERE)]).required(),
-    field(
-        "shippingAddress.country",
-        &["\"DE\"", "\"zz\""],
-        &[("\"\"", HERE), ("\"D\"", HERE), ("\"DEU\"", HERE), ("5", HERE), ("\"D\\u0000\"", HERE)],
-    )
-    .required(),
-    field(
-        "checkoutRedirectUrls",
-        &[],
-        &[
-            ("[]", HERE),
-            ("{}", &["checkoutRedirectUrls.success", "checkoutRedirectUrls.failure", "checkoutRedirectUrls.cancel"]),
-        ],
-    ),
-    field("checkoutRedirectUrls.success", &["\"app://x\""], &[("\"\"", HERE), ("\"/path\"", HERE), ("5", HERE)])
-        .required(),
-    field("checkoutRedirectUrls.failure", &["\"app://x#y\""], &[("\"x y\"", HERE), ("\"\\u0000\"", HERE)]).required(),
-    field("checkoutRedirectUrls.cancel", &["\"app://x\""], &[("\"example.com\"", HERE), ("[]", HERE)]).required(),
-];
-
-#[test]
-fn every_field_of_a_new_order_is_checked_against_its_limits() {
-    let fixture = Fixture::without_gateway();
-    let event = fixture.event_with(|new| new.accepts_company = Some(true));
-    let ticket_type = fixture.ticket_type_with(&event, |new| {
-        new.quantity = 1000;
-        new.max_per_order = Some(100);
-    });
-    let base = json!({
-        "eventId": event.id, "items": [{"ticketId": ticket_type.id, "quantity": 1, "price": 0}],
-        "customer": {"email": "ada@example.com", "name": "Ada", "id": 5}, "total": 0, "status": "COMPLETED",
-        "shippingAddress": {"street": "1 Main Street", "zip": "1", "city": "Suva", "country": "FJ"},
-        "checkoutRedirectUrls": {"success": "https://a.example", "failure": "https://b.example", "cancel": "https://c.example"},
-    });
-    check(&base, ORDER, |body| {
-        let order = fixture.service.create_order(&fixture.caller, read::<CreateOrder>(body))?.order;
-        assert_eq!(order.status, ticketing::order::OrderStatus::Pending, "a request cannot set this");
-        fixture.service.cancel_order(&fixture.caller, order.id).map(drop)
-    });
-}
-
-#[test]
-fn every_field_of_an_issue_request_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type_with(&fixture.event(), |new| new.quantity = 1000);
-    let base = json!({
-        "ticketId": ticket_type.id, "quantity": 1,
-        "customer": {"email": "ada@example.com", "name": "Ada", "companyName": 5},
-    });
-    let fields = [
-        field("ticketId", &[], &[("\"\"", HERE), ("\"nonsense\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)])
-            .required(),
-        field("customer", &[], &[("[]", HERE), ("{}", &["customer.email", "customer.name"])]).required(),
-        field("customer.email", &["\"a@example.org\""], EMAILS).required(),
-        field("customer.name", &["\"A\""], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-        field("customer.metadata", &["{}"], &[("5", HERE), ("{\"a\": 1}", &["customer.metadata.a"])]).nullable(),
-        field("customer.locale", &["\"de\""], &[("5", HERE), ("\"\\u0000\"", HERE)]).nullable(),
-        field(
-            "quantity",
-            &["1", "10", "1e1", "2.0"],
-            &[("0", HERE), ("11", HERE), ("-1", HERE), ("1.5", HERE), ("\"1\"", HERE)],
-        )
-        .required(),
-    ];
-    check(&base, &fields, |body| fixture.service.issue_tickets(&fixture.caller, read::<IssueTickets>(body)).map(drop));
-}
-
-#[test]
-fn every_field_of_a_scan_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket = fixture.issue(&fixture.ticket_type(&event, 0, 1000), 1).remove(0);
-    let base = json!({"code": ticket.code, "eventId": event.id});
-    let fields = [
-        field("code", &[], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-        field("eventId", &[], &[("\"\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]),
-    ];
-    check(&base, &fields, |body| {
-        fixture.service.check_in_ticket(&fixture.caller, read::<CheckInTicket>(body))?;
-        fixture.service.check_out_ticket(&fixture.caller, read::<CheckInTicket>(body)).map(drop)
-    });
-    check(&base, &fields, |body| {
-        // The ticket is not checked in: a valid request gets a conflict.
-        match fixture.service.check_out_ticket(&fixture.caller, read::<CheckInTicket>(body)) {
-            Err(error) if error.reason() == Some(ticketing::error::Reason::NotCheckedIn) => Ok(()),
-            other => other.map(drop),
-        }
-    });
-    let elsewhere = format!("{{\"code\": \"{}\", \"eventId\": \"nonsense\"}}", ticket.code);
-    let refused = fixture.service.check_in_ticket(&fixture.caller, read::<CheckInTicket>(&elsewhere));
-    assert_eq!(reason(refused), ticketing::error::Reason::WrongEvent, "anything but the ticket's event");
-}
-
-const NOTHING: &[(&str, &[&str])] =
-    &[("\"\"", HERE), ("\"nonsense\"", HERE), ("\"event_0000000000000\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)];
-
-/// Every field of a webhook endpoint.
-const WEBHOOK: &[Field] = &[
-    field(
-        "url",
-        &["\"https://example.com\"", "\"https://example.com:8443/a?b=c\""],
-        &[
-            ("5", HERE),
-            ("\"\"", HERE),
-            ("\"example.com\"", HERE),
-            ("\"http://example.com\"", HERE),
-            ("\"https://exa mple.com\"", HERE),
-            ("\"https://example.com/\\u0000\"", HERE),
-        ],
-    )
-    .required(),
-    field("description", &["\"\"", "\"Ours\""], &[("5", HERE), ("\"x\\u0000\"", HERE), ("[]", HERE)]).nullable(),
-    field(
-        "events",
-        &[
-            "[\"order.completed\"]",
-            "[\"order.completed\", \"order.cancelled\", \"ticket.issued\", \"ticket.checked_in\"]",
-            "[\"refund.succeeded\", \"refund.failed\", \"dispute.opened\", \"dispute.closed\", \"payment.returned\"]",
-            "[\"ticket.issued\", \"ticket.issued\"]",
-        ],
-        &[
-            ("[]", HERE),
-            ("\"ticket.issued\"", HERE),
-            ("{}", HERE),
-            ("[\"TICKET_ISSUED\"]", &["events[0]"]),
-            ("[\"ticket.issued\", \"ticket.cancelled\", null, 5]", &["events[1]", "events[2]", "events[3]"]),
-            ("[\"ticket.issued\\u0000\"]", &["events[0]"]),
-        ],
-    )
-    .required(),
-    field("enabled", &["true", "false"], &[("\"true\"", HERE), ("0", HERE)]),
-];
-
-fn webhook_base() -> Value {
+fn discount_body(event: &str) -> Value {
     json!({
-        "url": "https://example.com/hook", "events": ["order.completed"], "id": 5, "revision": "x", "secret": "whsec_",
-        "secretHint": "abcd",
-    })
-}
-
-#[test]
-fn every_field_of_a_new_webhook_endpoint_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let send = |body: &str| {
-        let created = fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(body))?;
-        assert_ne!(created.secret.expose(), "whsec_", "a request cannot set it");
-        fixture.service.delete_webhook(&fixture.caller, created.endpoint.id)
-    };
-    check(&webhook_base(), WEBHOOK, send);
-    for (length, accepted) in [(500, true), (501, false)] {
-        let mut body = webhook_base();
-        body["description"] = "ö".repeat(length).into();
-        match accepted {
-            true => send(&body.to_string()).expect("500 characters"),
-            false => assert_eq!(paths(send(&body.to_string())), ["description"]),
-        }
-    }
-}
-
-#[test]
-fn every_field_of_a_webhook_endpoints_update_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let of = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint;
-    check_update(&webhook_base(), WEBHOOK, |body| {
-        let before = fixture.service.get_webhook(&fixture.caller, of.id);
-        let updated = fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body));
-        match &updated {
-            Ok(updated) => {
-                assert_eq!((updated.id, &updated.secret_hint), (of.id, &of.secret_hint), "a request cannot set these")
-            }
-            Err(_) => assert_eq!(fixture.service.get_webhook(&fixture.caller, of.id), before),
-        }
-        updated.map(drop)
-    });
-}
-
-/// Every field of a new discount and of an update, for a percentage.
-const DISCOUNT: &[Field] = &[
-    field(
-        "code",
-        &["\"abc\"", "\"🎷🎷🎷\"", "\" abc \"", "\"12345678901234567890\"", "\"ÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜÄÖÜÄÖ\""],
-        &[
-            ("\"ab\"", HERE),
-            ("\" ab \"", HERE),
-            ("\"\"", HERE),
-            ("\"123456789012345678901\"", HERE),
-            ("\"ab\\u0000\"", HERE),
-            ("5", HERE),
-            ("[]", HERE),
-        ],
-    )
-    .required(),
-    field(
-        "type",
-        &["\"PERCENTAGE\"", "\"FIXED_AMOUNT\""],
-        &[("\"percentage\"", HERE), ("\"\"", HERE), ("1", HERE), ("{}", HERE)],
-    )
-    .required(),
-    field(
-        "value",
-        &["0", "-0", "100", "100.0", "1e2", "0.000000000001", "99.999999999999", "1000e-2"],
-        &[
-            ("-0.000000000001", HERE),
-            ("-1", HERE),
-            ("100.000000000001", HERE),
-            ("101", HERE),
-            ("1e10", HERE),
-            ("1e30", HERE),
-            ("1e-30", HERE),
-            ("0.0000000000001", HERE),
-            ("\"5\"", HERE),
-            ("true", HERE),
-        ],
-    )
-    .required(),
-    field("description", &["\"\"", "\"x\""], &[("5", HERE), ("\"\\u0000\"", HERE)]),
-    field(
-        "usageLimit",
-        &["1", "1.0", "1e2", "10000000"],
-        &[("0", HERE), ("-1", HERE), ("10000001", HERE), ("1.5", HERE), ("\"5\"", HERE)],
-    )
-    .nullable(),
-    field("validFrom", &["\"2026-07-01T23:59:59.999Z\"", "\"1970-01-01T00:00:00Z\""], DATES).required(),
-    field("validFrom", &[], &[("\"2026-07-02T00:00:00Z\"", &["validTo"])]).required(),
-    field("validTo", &["\"2026-07-01T00:00:00.001Z\"", "\"9999-12-31T23:59:59.999Z\""], DATES).required(),
-    field("validTo", &[], &[("\"2026-07-01T00:00:00Z\"", HERE)]).required(),
-    field(
-        "minimumPurchase",
-        &["0", "0.01", "12.50", "1000000000"],
-        &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("1e30", HERE), ("\"5\"", HERE)],
-    )
-    .nullable(),
-    field(
-        "applicableTicketTypes",
-        &["[]"],
-        &[
-            ("\"x\"", HERE),
-            ("{}", HERE),
-            ("[5]", &["applicableTicketTypes[0]"]),
-            ("[\"\", null]", &["applicableTicketTypes[0]", "applicableTicketTypes[1]"]),
-            ("[\"nonsense\", \"\\u0000\"]", &["applicableTicketTypes[1]", "applicableTicketTypes[0]"]),
-        ],
-    ),
-    field("isActive", &["false"], &[("\"x\"", HERE), ("1", HERE)]),
-    field("autoApply", &["true"], &[("\"x\"", HERE), ("0", HERE)]),
-];
-
-fn discount_base(event: &Event) -> Value {
-    json!({
-        "eventId": event.id, "code": "EARLY", "type": "PERCENTAGE", "value": 10, "usedCount": 7, "id": 5, "revision": "x",
+        "eventId": event, "code": "EARLY", "type": "PERCENTAGE", "value": 10, "usedCount": 7, "id": 5, "revision": "x",
         "validFrom": "2026-07-01T00:00Z", "validTo": "2026-07-02T00:00Z",
     })
 }
 
+fn webhook_body() -> Value {
+    json!({"url": "https://example.com/hook", "events": ["order.completed"], "id": 5, "secret": "whsec_"})
+}
+
+fn customer_body() -> Value {
+    json!({"email": "ada@example.com", "name": "Ada", "id": 5})
+}
+
+fn order_body(event: &str, ticket_type: &str) -> Value {
+    json!({
+        "eventId": event, "items": [{"ticketId": ticket_type, "quantity": 1, "price": 0}],
+        "customer": customer_body(), "total": 0, "status": "COMPLETED",
+        "shippingAddress": {"street": "1 Main Street", "zip": "1", "city": "Suva", "country": "FJ"},
+        "checkoutRedirectUrls": {"success": "https://a.example", "failure": "https://b.example", "cancel": "c:d"},
+    })
+}
+
+fn issue_body(ticket_type: &str) -> Value {
+    json!({"ticketId": ticket_type, "quantity": 1, "customer": customer_body()})
+}
+
+fn basket_body(event: &str, ticket_type: &str) -> Value {
+    let items = json!([{"ticketId": ticket_type, "quantity": 1, "price": 12.5}]);
+    json!({"eventId": event, "code": "EARLY", "orderAmount": 12.5, "ticketItems": items, "discount": 5})
+}
+
 #[test]
-fn every_field_of_a_new_discount_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let send = |body: &str| {
-        let created = fixture.service.create_discount(&fixture.caller, read::<CreateDiscount>(body))?;
-        assert_eq!((created.used_count, created.revision), (0, 1), "a request cannot set these");
-        fixture.service.delete_discount(&fixture.caller, created.id)
-    };
-    check(&discount_base(&event), DISCOUNT, send);
-    check(&discount_base(&event), &[field("eventId", &[], NOTHING).required()], send);
-    for (length, accepted) in [(255, true), (256, false)] {
-        let mut body = discount_base(&event);
-        body["description"] = "ö".repeat(length).into();
-        match accepted {
-            true => send(&body.to_string()).expect("255 characters"),
-            false => assert_eq!(paths(send(&body.to_string())), ["description"]),
+fn each_field_of_each_request_has_exactly_the_limits_of_the_specification() {
+    let event = "event_0000000000001";
+    let ticket_type = "type_0000000000001";
+    let scans: Value = serde_json::from_str(&SCAN.list_of(1)).expect("JSON");
+    let scans = json!({"device": "gate", "scans": [scans[0]]});
+    check("CreateEvent", read!(CreateEvent), &event_body(), EVENT);
+    check("UpdateEvent", read!(UpdateEvent), &event_body(), EVENT);
+    check("EventSettings", read!(EventSettings), &json!({}), SETTINGS);
+    check("CreateTicketType", read!(CreateTicketType), &ticket_type_body(), TICKET_TYPE);
+    check("UpdateTicketType", read!(UpdateTicketType), &ticket_type_body(), TICKET_TYPE);
+    check("CreateOrder", read!(CreateOrder), &order_body(event, ticket_type), ORDER);
+    check("IssueTickets", read!(IssueTickets), &issue_body(ticket_type), ISSUE);
+    check("CheckInTicket", read!(CheckInTicket), &json!({"code": "A"}), CHECK_IN);
+    check("UploadScans", read!(UploadScans), &scans, SCANS);
+    check("CreateDiscount", read!(CreateDiscount), &discount_body(event), DISCOUNT);
+    check("CreateDiscount", read!(CreateDiscount), &discount_body(event), &[("eventId", Required, Id)]);
+    check("UpdateDiscount", read!(UpdateDiscount), &discount_body(event), DISCOUNT);
+    check("ValidateDiscount", read!(ValidateDiscount), &basket_body(event, ticket_type), BASKET);
+    check("CreateWebhook", read!(CreateWebhook), &webhook_body(), WEBHOOK);
+    check("UpdateWebhook", read!(UpdateWebhook), &webhook_body(), WEBHOOK);
+    check("UpdateOrganization", read!(UpdateOrganization), &json!({}), ORGANIZATION);
+    check("CreateDoorLink", read!(CreateDoorLink), &json!({"name": "Gate"}), DOOR_LINK);
+    check("MarkPaid", read!(MarkPaid), &json!({}), PAID);
+    check("RefundOrder", read!(RefundOrder), &json!({}), REFUND);
+    check("MarkRefunded", read!(MarkRefunded), &json!({}), REFUNDED);
+}
+
+/// A service with a resource of each kind.
+struct Shop {
+    fixture: Fixture,
+    event: Event,
+    ticket_type: TicketType,
+    discount: Discount,
+    webhook: WebhookEndpoint,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let event = fixture.event();
+        let ticket_type = fixture.ticket_type(&event, 1250, 1000);
+        let discount = fixture.discount(percent_off(&event, "OLD", 1));
+        let webhook = fixture.webhook([EventType::TicketIssued]).endpoint;
+        Self { fixture, event, ticket_type, discount, webhook }
+    }
+
+    /// A valid body of an operation.
+    fn body(&self, operation: &str) -> Value {
+        let event = self.event.id.to_string();
+        let ticket_type = self.ticket_type.id.to_string();
+        match operation {
+            "create_event" => event_body(),
+            "update_event" => with_text(event_body(), "slug", "another"),
+            "create_ticket_type" | "update_ticket_type" => ticket_type_body(),
+            "create_order" => order_body(&event, &ticket_type),
+            "issue_tickets" => issue_body(&ticket_type),
+            "create_discount" => discount_body(&event),
+            "update_discount" => with_text(discount_body(&event), "code", "LATE"),
+            "validate_discount" => basket_body(&event, &ticket_type),
+            "create_webhook" | "update_webhook" => webhook_body(),
+            _ => json!({}),
         }
     }
-    // An amount is bounded like a price.
-    let amount = [field(
-        "value",
-        &["0", "100.01", "1000000000", "12.500"],
-        &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("1e30", HERE)],
-    )
-    .required()];
-    let mut base = discount_base(&event);
-    base["type"] = "FIXED_AMOUNT".into();
-    check(&base, &amount, send);
-    // Without a valid type or event, the limits of a percentage or the currency are not checked.
-    let mut body = discount_base(&event);
-    body["type"] = "x".into();
-    body["value"] = json!(1000);
-    assert_eq!(paths(send(&body.to_string())), ["type"]);
-    base["eventId"] = "nonsense".into();
-    base["value"] = json!(0.005);
-    assert_eq!(paths(send(&base.to_string())), ["eventId"]);
-}
 
-#[test]
-fn every_field_of_a_discounts_update_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let other = fixture.event();
-    check_update(&discount_base(&other), DISCOUNT, |body| {
-        let from = at("2026-07-01T00:00Z");
-        let new = percent_off(&event, "OLD", 1).valid_from(from).valid_to(at("2026-07-02T00:00Z"));
-        let old = fixture.discount(new);
-        let updated = fixture.service.update_discount(&fixture.caller, old.id, read::<UpdateDiscount>(body));
-        match &updated {
-            Ok(updated) => {
-                assert_eq!((updated.event_id, updated.used_count), (event.id, 0), "a request cannot set these")
-            }
-            Err(_) => assert_eq!(fixture.read_discount(old.id), old),
+    /// Executes an operation. A resource that it creates is deleted.
+    fn send(&self, operation: &str, body: &str) -> Result<()> {
+        macro_rules! request {
+            ($request:ty) => {
+                Request::<$request>::from_json(body.as_bytes()).expect("JSON")
+            };
         }
-        fixture.service.delete_discount(&fixture.caller, old.id)?;
-        updated.map(drop)
-    });
+        let Self { fixture: Fixture { service, caller, .. }, event, ticket_type, discount, webhook } = self;
+        match operation {
+            "create_event" => {
+                let created = service.create_event(caller, request!(CreateEvent))?;
+                service.delete_event(caller, created.id)
+            }
+            "update_event" => service.update_event(caller, event.id, request!(UpdateEvent)).map(drop),
+            "update_event_settings" => {
+                service.update_event_settings(caller, event.id, request!(EventSettings)).map(drop)
+            }
+            "create_ticket_type" => {
+                let created = service.create_ticket_type(caller, event.id, request!(CreateTicketType))?;
+                service.delete_ticket_type(caller, created.id)
+            }
+            "update_ticket_type" => {
+                service.update_ticket_type(caller, ticket_type.id, request!(UpdateTicketType)).map(drop)
+            }
+            "create_order" => service.create_order(caller, request!(CreateOrder)).map(drop),
+            "issue_tickets" => service.issue_tickets(caller, request!(IssueTickets)).map(drop),
+            "check_in_ticket" => service.check_in_ticket(caller, request!(CheckInTicket)).map(drop),
+            "check_out_ticket" => service.check_out_ticket(caller, request!(CheckInTicket)).map(drop),
+            "create_discount" => {
+                let created = service.create_discount(caller, request!(CreateDiscount))?;
+                service.delete_discount(caller, created.id)
+            }
+            "update_discount" => service.update_discount(caller, discount.id, request!(UpdateDiscount)).map(drop),
+            "validate_discount" => service.validate_discount(caller, request!(ValidateDiscount)).map(drop),
+            "create_webhook" => {
+                let created = service.create_webhook(caller, request!(CreateWebhook))?;
+                service.delete_webhook(caller, created.endpoint.id)
+            }
+            "update_webhook" => service.update_webhook(caller, webhook.id, request!(UpdateWebhook)).map(drop),
+            other => panic!("no operation {other}"),
+        }
+    }
 }
 
 #[test]
-fn every_field_of_a_validation_is_checked_against_its_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let base = json!({
-        "eventId": event.id, "code": "EARLY", "orderAmount": 12.5,
-        "ticketItems": [{"ticketId": ticket_type.id, "quantity": 1, "price": 12.5}], "discount": 5,
-    });
-    // It counts for nothing: every number from 0 is right, also what a sum in floating point is in JSON.
-    let ignored_amounts =
-        &["0", "-0", "12.50", "1e9", "10000000000000.01", "139.92999999999998", "5.551115123125783e-17", "1e300"];
-    let fields = [
-        field("eventId", &[], NOTHING).required(),
-        field("code", &["\"x\""], &[("\"\"", HERE), ("\" \"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)]).required(),
-        field(
-            "orderAmount",
-            ignored_amounts,
-            &[("-0.01", HERE), ("-1e-30", HERE), ("-1e300", HERE), ("\"5\"", HERE), ("[]", HERE)],
-        )
-        .required(),
-        field(
-            "ticketItems",
-            &["[]"],
-            &[
-                ("{}", HERE),
-                ("\"x\"", HERE),
-                ("[5]", &["ticketItems[0]"]),
-                ("[{}]", &["ticketItems[0].ticketId", "ticketItems[0].quantity", "ticketItems[0].price"]),
-            ],
-        )
-        .required(),
-        field(
-            "ticketItems[0].ticketId",
-            &[],
-            &[("\"\"", HERE), ("\"nonsense\"", HERE), ("5", HERE), ("\"\\u0000\"", HERE)],
-        )
-        .required(),
-        field(
-            "ticketItems[0].quantity",
-            &["1", "1000", "1e2", "2.0"],
-            &[("0", HERE), ("-1", HERE), ("1.5", HERE), ("1e30", HERE), ("9223372036854775807", &["ticketItems"])],
-        )
-        .required(),
-        field(
-            "ticketItems[0].price",
-            &["0", "0.01", "1000000000"],
-            &[("-0.01", HERE), ("0.001", HERE), ("1000000000.01", HERE), ("\"5\"", HERE)],
-        )
-        .required(),
+fn what_depends_on_other_fields_or_on_stored_data_is_checked_by_the_operation() {
+    const NOTHING: &[&str] = &["\"nonsense\"", "\"event_0000000000000\""];
+    /// The operations, the path of a field, values, and the paths of the errors that each of them has.
+    type Case = (&'static [&'static str], &'static str, &'static [&'static str], &'static [&'static str]);
+    let cases: &[Case] = &[
+        // First what is sold: the later rows change the ticket type.
+        (&["create_order", "create_discount", "validate_discount"], "eventId", NOTHING, &["eventId"]),
+        (&["create_order"], "items[0].ticketId", NOTHING, &["items[0].ticketId"]),
+        (&["create_order"], "discountCode", &["\"\"", "\"NOPE\""], &["discountCode"]),
+        (&["issue_tickets"], "ticketId", NOTHING, &["ticketId"]),
+        (&["validate_discount"], "ticketItems[0].ticketId", NOTHING, &["ticketItems[0].ticketId"]),
+        (&["validate_discount"], "ticketItems[0].quantity", &["9223372036854775807"], &["ticketItems"]),
+        (&["validate_discount"], "ticketItems[0].price", &["0.001"], &["ticketItems[0].price"]),
+        (&["create_event", "update_event"], "currency", &["\"eur\"", "\"ZZZ\""], &["currency"]),
+        (&["create_event"], "currency", &["\"JPY\""], &[]),
+        (&["create_event", "update_event"], "timezone", &["\"Nowhere\"", "\"\""], &["timezone"]),
+        (&["create_event", "update_event"], "timezone", &["\"Europe/Berlin\"", "\"UTC\""], &[]),
+        (&["create_event", "update_event"], "startDate", &["\"2026-07-01T22:00:00.001Z\""], &["endDate"]),
+        (&["create_event", "update_event"], "endDate", &["\"2026-07-01T17:59:59.999Z\""], &["endDate"]),
+        (&["create_event", "update_event"], "endDate", &["\"2026-07-01T18:00:00Z\""], &[]),
+        (&["create_ticket_type", "update_ticket_type"], "price", &["12.505", "0.001"], &["price"]),
+        (&["create_ticket_type", "update_ticket_type"], "price", &["12.500", "0.01"], &[]),
+        (&["create_ticket_type", "update_ticket_type"], "validFrom", &["\"2026-07-02T00:00Z\""], &["validUntil"]),
+        (&["create_ticket_type", "update_ticket_type"], "validFrom", &["\"2026-07-01T23:59:59.999Z\""], &[]),
+        (&["create_ticket_type", "update_ticket_type"], "validUntil", &["\"2026-07-01T00:00Z\""], &["validUntil"]),
+        (&["create_ticket_type", "update_ticket_type"], "saleStartDate", &["\"2026-06-30T00:00Z\""], &["saleEndDate"]),
+        (&["create_ticket_type", "update_ticket_type"], "saleEndDate", &["\"2026-06-01T00:00Z\""], &["saleEndDate"]),
+        (&["create_ticket_type", "update_ticket_type"], "saleEndDate", &["\"2026-06-01T00:00:00.001Z\""], &[]),
+        (&["create_discount", "update_discount"], "validFrom", &["\"2026-07-02T00:00Z\""], &["validTo"]),
+        (&["create_discount", "update_discount"], "validTo", &["\"2026-07-01T00:00Z\""], &["validTo"]),
+        (&["create_discount", "update_discount"], "validTo", &["\"2026-07-01T00:00:00.001Z\""], &[]),
+        (
+            &["create_discount", "update_discount"],
+            "value",
+            &["-0.000000000001", "100.000000000001", "101", "0.0000000000001"],
+            &["value"],
+        ),
+        (&["create_discount", "update_discount"], "value", &["0.000000000001", "99.999999999999", "1000e-2"], &[]),
+        (&["create_discount", "update_discount"], "minimumPurchase", &["0.001"], &["minimumPurchase"]),
+        (&["create_discount", "update_discount"], "minimumPurchase", &["0.01", "1000000000"], &[]),
+        (
+            &["create_discount", "update_discount"],
+            "applicableTicketTypes",
+            &["[\"nonsense\"]"],
+            &["applicableTicketTypes[0]"],
+        ),
+        (
+            &["create_webhook", "update_webhook"],
+            "url",
+            &["\"\"", "\"example.com\"", "\"http://example.com\"", "\"https://a b\"", "\"https://\"", "\"https:///a\""],
+            &["url"],
+        ),
     ];
-    check(&base, &fields, |body| {
-        fixture.service.validate_discount(&fixture.caller, read::<ValidateDiscount>(body)).map(drop)
-    });
+    let shop = Shop::new();
+    for (operations, path, values, expected) in cases {
+        for operation in *operations {
+            for raw in *values {
+                let body = body_with(&shop.body(operation), path, Some(raw), 1);
+                assert_eq!(sorted_paths(shop.send(operation, &body)), *expected, "{operation}: {body}");
+            }
+        }
+    }
+    // An amount is bounded by the currency, and a percentage by 100.
+    let mut fixed = shop.body("create_discount");
+    fixed["type"] = "FIXED_AMOUNT".into();
+    for (raw, expected) in [("100.01", &[][..]), ("12.500", &[]), ("0.001", &["value"])] {
+        let body = body_with(&fixed, "value", Some(raw), 1);
+        assert_eq!(sorted_paths(shop.send("create_discount", &body)), expected, "{raw}");
+    }
+    // Without a valid type or event, neither is known.
+    let mut unknown = shop.body("create_discount");
+    unknown["type"] = "x".into();
+    unknown["value"] = json!(1000);
+    assert_eq!(sorted_paths(shop.send("create_discount", &unknown.to_string())), ["type"]);
+    fixed["eventId"] = "nonsense".into();
+    fixed["value"] = json!(0.005);
+    assert_eq!(sorted_paths(shop.send("create_discount", &fixed.to_string())), ["eventId"]);
 }
 
 #[test]
 fn all_invalid_fields_are_reported_at_once_with_their_paths() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let error_paths = |result: Result<()>| {
-        let mut found = paths(result);
-        found.sort_unstable();
-        found
-    };
-    let body = r#"{"title": "ab", "description": "abcd", "location": 1, "currency": "XX", "timezone": "x", "startDate": "x",
+    let shop = Shop::new();
+    let event = r#"{"title": "ab", "description": "abcd", "location": 1, "currency": "XX", "timezone": "x", "startDate": "x",
         "endDate": null, "slug": "A", "coverImage": "x", "isPublic": 1, "status": "x", "shippingCountries": [1, "DE", 2],
         "acceptsCompany": null}"#;
-    let all = [
-        "acceptsCompany",
-        "coverImage",
-        "currency",
-        "deliveryMethod",
-        "description",
-        "endDate",
-        "isPublic",
-        "location",
-        "shippingCountries[0]",
-        "shippingCountries[2]",
-        "slug",
-        "startDate",
-        "status",
-        "timezone",
-        "title",
-    ];
-    assert_eq!(error_paths(fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body)).map(drop)), all);
-    let but_the_missing: Vec<_> = all.into_iter().filter(|path| *path != "deliveryMethod").collect();
-    assert_eq!(
-        error_paths(fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body)).map(drop)),
-        but_the_missing
-    );
-
-    let body = r#"{"name": "a", "price": -1, "quantity": 0, "validityDays": 0, "maxPerOrder": 101, "ticketLogo": "x",
+    let of_event = "acceptsCompany coverImage currency description endDate isPublic location shippingCountries[0] \
+                    shippingCountries[2] slug startDate status timezone title";
+    let ticket_type = r#"{"name": "a", "price": -1, "quantity": 0, "validityDays": 0, "maxPerOrder": 101, "ticketLogo": "x",
         "validFrom": "2026-07-02T00:00Z", "validUntil": "2026-07-01T00:00Z", "sortOrder": 1.5}"#;
-    let all = ["maxPerOrder", "name", "price", "quantity", "sortOrder", "ticketLogo", "validUntil", "validityDays"];
-    let create = fixture.service.create_ticket_type(&fixture.caller, event.id, read::<CreateTicketType>(body));
-    assert_eq!(error_paths(create.map(drop)), all);
-    let update = fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body));
-    assert_eq!(error_paths(update.map(drop)), all);
-
-    let body = format!(
-        r#"{{"eventId": "{}", "customer": {{"email": "x", "name": ""}}, "items": [{{"ticketId": "x", "quantity": 0}},
-            {{"ticketId": "{}", "quantity": "1"}}, 5], "language": 5}}"#,
-        event.id, ticket_type.id
-    );
-    let all = [
-        "customer.email",
-        "customer.name",
-        "items[0].quantity",
-        "items[0].ticketId",
-        "items[1].quantity",
-        "items[2]",
-        "language",
-    ];
-    assert_eq!(error_paths(fixture.service.create_order(&fixture.caller, read::<CreateOrder>(&body)).map(drop)), all);
-
-    let body = r#"{"eventId": "x", "code": "ab", "type": "FIXED_AMOUNT", "value": -1, "description": 5, "usageLimit": 0,
+    let of_type = "maxPerOrder name price quantity sortOrder ticketLogo validUntil validityDays";
+    let order = r#"{"eventId": "EVENT", "customer": {"email": "x", "name": ""}, "items": [{"ticketId": "x", "quantity": 0},
+        {"ticketId": "TYPE", "quantity": "1"}, 5], "language": 5}"#;
+    let of_order =
+        "customer.email customer.name items[0].quantity items[0].ticketId items[1].quantity items[2] language";
+    let discount = r#"{"eventId": "x", "code": "ab", "type": "FIXED_AMOUNT", "value": -1, "description": 5, "usageLimit": 0,
         "validFrom": "2026-07-02T00:00Z", "validTo": "2026-07-01T00:00Z", "minimumPurchase": -1, "isActive": null,
         "autoApply": 1, "applicableTicketTypes": "x"}"#;
-    let all = [
-        "applicableTicketTypes",
-        "autoApply",
-        "code",
-        "description",
-        "eventId",
-        "isActive",
-        "minimumPurchase",
-        "usageLimit",
-        "validTo",
-        "value",
-    ];
-    assert_eq!(
-        error_paths(fixture.service.create_discount(&fixture.caller, read::<CreateDiscount>(body)).map(drop)),
-        all
-    );
-    let of = fixture.discount(percent_off(&event, "EARLY", 10));
-    let but_the_event: Vec<_> = all.into_iter().filter(|path| *path != "eventId").collect();
-    let update = fixture.service.update_discount(&fixture.caller, of.id, read::<UpdateDiscount>(body));
-    assert_eq!(error_paths(update.map(drop)), but_the_event);
-
-    let body = format!(
-        r#"{{"eventId": "{}", "code": "", "orderAmount": -1,
-            "ticketItems": [{{"ticketId": "x", "quantity": 0, "price": 0.001}}, 5]}}"#,
-        event.id
-    );
-    let all = [
-        "code",
-        "orderAmount",
-        "ticketItems[0].price",
-        "ticketItems[0].quantity",
-        "ticketItems[0].ticketId",
-        "ticketItems[1]",
-    ];
-    assert_eq!(
-        error_paths(fixture.service.validate_discount(&fixture.caller, read::<ValidateDiscount>(&body)).map(drop)),
-        all
-    );
-
-    let long = "x".repeat(501);
-    let body = format!(r#"{{"url": "ftp://example.com", "description": "{long}", "events": [], "enabled": null}}"#);
-    let all = ["description", "enabled", "events", "url"];
-    assert_eq!(
-        error_paths(fixture.service.create_webhook(&fixture.caller, read::<CreateWebhook>(&body)).map(drop)),
-        all
-    );
-    let of = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint.id;
-    assert_eq!(
-        error_paths(fixture.service.update_webhook(&fixture.caller, of, read::<UpdateWebhook>(&body)).map(drop)),
-        all
-    );
-}
-
-#[test]
-fn a_body_that_is_not_an_object_has_one_error_without_a_path() {
-    let fixture = Fixture::new();
-    for body in ["[]", "5", "null", "\"x\"", "true", "[{}]"] {
-        let refused = fixture.service.create_event(&fixture.caller, read::<CreateEvent>(body));
-        assert_eq!(paths(refused), [""], "{body}");
-        let refused = fixture.service.check_in_ticket(&fixture.caller, read::<CheckInTicket>(body));
-        assert_eq!(paths(refused), [""], "{body}");
+    let of_discount =
+        "applicableTicketTypes autoApply code description isActive minimumPurchase usageLimit validTo value";
+    let basket = r#"{"eventId": "EVENT", "code": "", "orderAmount": -1,
+        "ticketItems": [{"ticketId": "x", "quantity": 0, "price": 0.001}, 5]}"#;
+    let of_basket =
+        "code orderAmount ticketItems[0].price ticketItems[0].quantity ticketItems[0].ticketId ticketItems[1]";
+    let webhook = r#"{"url": "ftp://example.com", "description": "a\tb", "events": [], "enabled": null}"#;
+    let of_webhook = "description enabled events url";
+    for (operation, body, expected) in [
+        ("create_event", event, format!("{of_event} deliveryMethod")),
+        ("update_event", event, of_event.to_owned()),
+        ("update_event_settings", r#"{"tags": 5, "isFeatured": 1}"#, "isFeatured tags".to_owned()),
+        ("create_ticket_type", ticket_type, of_type.to_owned()),
+        ("update_ticket_type", ticket_type, of_type.to_owned()),
+        ("create_order", order, of_order.to_owned()),
+        ("issue_tickets", r#"{"ticketId": "x", "quantity": 11}"#, "customer quantity ticketId".to_owned()),
+        ("check_in_ticket", r#"{"code": "", "eventId": 5}"#, "code eventId".to_owned()),
+        ("check_out_ticket", r#"{"code": "", "eventId": 5}"#, "code eventId".to_owned()),
+        ("create_discount", discount, format!("{of_discount} eventId")),
+        ("update_discount", discount, of_discount.to_owned()),
+        ("validate_discount", basket, of_basket.to_owned()),
+        ("create_webhook", webhook, of_webhook.to_owned()),
+        ("update_webhook", webhook, of_webhook.to_owned()),
+    ] {
+        let body = body.replace("EVENT", &shop.event.id.to_string()).replace("TYPE", &shop.ticket_type.id.to_string());
+        let mut expected: Vec<_> = expected.split_whitespace().collect();
+        expected.sort_unstable();
+        let rows = shop.fixture.all_rows();
+        assert_eq!(sorted_paths(shop.send(operation, &body)), expected, "{operation}");
+        assert_eq!(shop.fixture.all_rows(), rows, "{operation} changes nothing");
+        assert_eq!(sorted_paths(shop.send(operation, "[]")).first().map(String::as_str), Some(""), "{operation}");
     }
 }
 
@@ -1033,261 +906,135 @@ fn invalid_json_is_a_syntax_error() {
     }
     assert!(Request::<EventSettings>::from_json(b"{\"a\": \"\xff\"}").is_err());
     assert!(Request::<EventSettings>::from_json(nested(63).as_bytes()).is_ok());
+    for body in ["[]", "5", "null", "\"x\"", "true", "[{}]"] {
+        let request = Request::<EventSettings>::from_json(body.as_bytes()).expect("JSON");
+        assert_eq!(paths(request.into_inner()), [""], "{body}");
+    }
 }
 
 #[test]
 fn null_clears_nullable_fields_and_absent_fields_are_unchanged() {
-    let fixture = Fixture::new();
-    let event = fixture.event_with(|new| {
-        new.description = Some("A long night".to_owned());
-        new.location = Some("The park".to_owned());
-        new.cover_image = Some("https://example.com/a.png".to_owned());
-    });
-    let update = |body| fixture.service.update_event(&fixture.caller, event.id, read::<UpdateEvent>(body)).expect(body);
-    let same = update("{}");
-    assert_eq!(with!(same, revision = event.revision), event);
-    let cleared = update(r#"{"description": null, "location": null}"#);
-    assert_eq!(cleared, with!(event.clone(), description = None, location = None, revision = event.revision + 2));
-
-    let ticket_type = fixture.ticket_type_with(&event, |new| {
-        new.validity_days = Some(2);
-        new.validity_hours = Some(3);
-        new.ticket_text = Some("Text".to_owned());
-        new.ticket_logo = Some("https://example.com/a.png".to_owned());
-        new.valid_from = Some(at("2026-07-01T00:00Z"));
-        new.valid_until = Some(at("2026-07-02T00:00Z"));
-        new.sale_start_date = Some(at("2026-06-01T00:00Z"));
-        new.sale_end_date = Some(at("2026-06-02T00:00Z"));
-    });
-    let update = |body| {
-        fixture.service.update_ticket_type(&fixture.caller, ticket_type.id, read::<UpdateTicketType>(body)).expect(body)
-    };
-    assert_eq!(with!(update("{}"), revision = ticket_type.revision), ticket_type);
-    let cleared = update(
-        r#"{"validityDays": null, "validityHours": null, "ticketText": null, "ticketLogo": null, "validFrom": null,
-            "validUntil": null, "saleStartDate": null, "saleEndDate": null}"#,
-    );
-    let expected = with!(
-        ticket_type.clone(),
-        validity_days = None,
-        validity_hours = None,
-        ticket_text = None,
-        ticket_logo = None,
-        valid_from = None,
-        valid_until = None,
-        sale_start_date = None,
-        sale_end_date = None,
-        revision = ticket_type.revision + 2
-    );
-    assert_eq!(cleared, expected);
-
-    let mut new = percent_off(&event, "EARLY", 10);
-    new.usage_limit = Some(5);
-    new.minimum_purchase = Some(eur(5));
-    new.description = Some("Text".to_owned());
-    new.applicable_ticket_types = Some(vec![ticket_type.id]);
-    let of = fixture.discount(new);
-    let update =
-        |body| fixture.service.update_discount(&fixture.caller, of.id, read::<UpdateDiscount>(body)).expect(body);
-    assert_eq!(with!(update("{}"), revision = of.revision), of);
-    let cleared = update(r#"{"usageLimit": null, "minimumPurchase": null}"#);
-    let revision = of.revision + 2;
-    assert_eq!(cleared, with!(of.clone(), usage_limit = None, minimum_purchase = None, revision = revision));
-
-    let new = CreateWebhook::new("https://example.com/hook", [ticketing::webhook::EventType::TicketIssued])
-        .description("Ours");
-    let of = fixture.service.create_webhook(&fixture.caller, new).expect("an endpoint").endpoint;
-    let update =
-        |body| fixture.service.update_webhook(&fixture.caller, of.id, read::<UpdateWebhook>(body)).expect(body);
-    assert_eq!(with!(update("{}"), revision = of.revision), of);
-    let cleared = update(r#"{"description": null}"#);
-    assert_eq!(cleared, with!(of.clone(), description = None, revision = of.revision + 2));
-
-    let settings = r#"{"locationMetadata": {"a": 1}, "trackingPixels": [1]}"#;
-    fixture
-        .service
-        .update_event_settings(&fixture.caller, event.id, read::<EventSettings>(settings))
-        .expect("settings");
-    let cleared = read::<EventSettings>(r#"{"locationMetadata": null}"#);
-    let cleared = fixture.service.update_event_settings(&fixture.caller, event.id, cleared).expect("settings");
-    assert_eq!((cleared.location_metadata, cleared.tracking_pixels), (Value::Null, json!([1])));
+    let Shop { fixture, event, ticket_type, discount, webhook } = Shop::new();
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    fn changed<T: serde::Serialize>(updated: Result<T>) -> Value {
+        serde_json::to_value(updated.expect("valid changes")).expect("JSON")
+    }
+    macro_rules! request {
+        ($body:ident) => {
+            Request::from_json($body.as_bytes()).expect("JSON")
+        };
+    }
+    let of_event = |body: &str| changed(service.update_event(caller, event.id, request!(body)));
+    let of_settings = |body: &str| changed(service.update_event_settings(caller, event.id, request!(body)));
+    let of_type = |body: &str| changed(service.update_ticket_type(caller, ticket_type.id, request!(body)));
+    let of_discount = |body: &str| changed(service.update_discount(caller, discount.id, request!(body)));
+    let of_webhook = |body: &str| changed(service.update_webhook(caller, webhook.id, request!(body)));
+    type Update<'a> = &'a dyn Fn(&str) -> Value;
+    let updates: [(Update<'_>, &[Field], &str); 5] = [
+        (&of_event, EVENT, r#"{"description": "A long night", "location": "The park", "reference": "17"}"#),
+        (&of_settings, SETTINGS, r#"{"locationMetadata": {"a": 1}, "trackingPixels": [1], "dayStartsAt": "06:00"}"#),
+        (
+            &of_type,
+            TICKET_TYPE,
+            r#"{"validityDays": 2, "validityHours": 3, "ticketText": "Text", "ticketLogo": "https://example.com/a.png",
+                "validFrom": "2026-07-01T00:00Z", "validUntil": "2026-07-02T00:00Z", "reference": "17",
+                "saleStartDate": "2026-06-01T00:00Z", "saleEndDate": "2026-06-02T00:00Z"}"#,
+        ),
+        (&of_discount, DISCOUNT, r#"{"usageLimit": 5, "minimumPurchase": 5}"#),
+        (&of_webhook, WEBHOOK, r#"{"description": "Ours"}"#),
+    ];
+    for (update, fields, set) in updates {
+        let mut expected = update(set);
+        let revision = |of: &Value| of["revision"].as_i64().expect("a number");
+        expected["revision"] = json!(revision(&expected) + 1);
+        assert_eq!(update("{}"), expected, "an empty update changes nothing but the revision");
+        let nullable = fields.iter().filter(|(_, presence, _)| *presence == Nullable).map(|(name, _, _)| *name);
+        let nulls: Value =
+            nullable.map(|name| (name.to_owned(), Value::Null)).collect::<serde_json::Map<_, _>>().into();
+        for (name, _) in nulls.as_object().expect("an object") {
+            assert_ne!(expected[name], Value::Null, "{name} was set");
+            expected[name] = Value::Null;
+        }
+        expected["revision"] = json!(revision(&expected) + 1);
+        assert_eq!(update(&nulls.to_string()), expected);
+    }
 }
 
 #[test]
 fn plain_rust_structs_are_checked_against_the_same_limits() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
+    let Shop { fixture, event, ticket_type, .. } = Shop::new();
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let nul = || Some("\0".to_owned());
+    let of_event = new_event(|new| {
+        new.title = "ab".to_owned();
+        new.shipping_countries = Some(vec!["DE".to_owned(), "\0".to_owned()]);
+        new.end_date = Some(at("2026-07-01T17:59:59.999Z"));
+    });
+    let refused = service.create_event(caller, of_event);
+    assert_eq!(sorted_paths(refused.map(drop)), ["endDate", "shippingCountries[1]", "title"]);
+    let settings = EventSettings::default().tags(["\0"]);
+    assert_eq!(paths(service.update_event_settings(caller, event.id, settings)), ["tags[0]"]);
 
-    type OfEvent = fn(&mut CreateEvent);
-    let of_event: [(&str, OfEvent); 12] = [
-        ("title", |new| new.title = "ab".to_owned()),
-        ("title", |new| new.title = "abc\0".to_owned()),
-        ("description", |new| new.description = Some("abcd".to_owned())),
-        ("location", |new| new.location = Some("ab".to_owned())),
-        ("currency", |new| new.currency = Some("EURO".to_owned())),
-        ("timezone", |new| new.timezone = Some("Mars".to_owned())),
-        ("endDate", |new| new.end_date = Some(at("2026-07-01T17:59:59.999Z"))),
-        ("slug", |new| new.slug = "a_b".to_owned()),
-        ("slug", |new| new.slug = String::new()),
-        ("coverImage", |new| new.cover_image = Some("x".to_owned())),
-        ("shippingCountries[1]", |new| new.shipping_countries = Some(vec!["DE".to_owned(), "\0".to_owned()])),
-        ("coverImage", |new| new.cover_image = Some("https://a\0".to_owned())),
-    ];
-    for (path, change) in of_event {
-        assert_eq!(paths(fixture.service.create_event(&fixture.caller, new_event(change))), [path]);
-    }
-
-    type OfType = fn(&mut CreateTicketType);
-    let of_type: [(&str, OfType); 18] = [
-        ("name", |new| new.name = "a".to_owned()),
-        ("price", |new| new.price = Amount::cents(-1)),
-        ("price", |new| new.price = amount(1, 3)),
-        ("price", |new| new.price = Amount::cents(100_000_000_001)),
-        ("price", |new| new.price = Amount::whole(i64::MAX)),
-        ("price", |new| new.price = amount(i64::MIN, 18)),
-        ("quantity", |new| new.quantity = 0),
-        ("quantity", |new| new.quantity = 10_000_001),
-        ("description", |new| new.description = Some("\0".to_owned())),
-        ("validityDays", |new| new.validity_days = Some(0)),
-        ("validityHours", |new| new.validity_hours = Some(i64::MIN)),
-        ("accessAreas[0]", |new| new.access_areas = Some(vec!["\0".to_owned()])),
-        ("maxPerOrder", |new| new.max_per_order = Some(0)),
-        ("maxPerOrder", |new| new.max_per_order = Some(101)),
-        ("ticketText", |new| new.ticket_text = Some("\0".to_owned())),
-        ("ticketLogo", |new| new.ticket_logo = Some("logo".to_owned())),
-        ("validUntil", |new| {
-            new.valid_from = Some(at(NOW));
-            new.valid_until = Some(at(NOW));
-        }),
-        ("saleEndDate", |new| {
-            new.sale_start_date = Some(at(NOW));
-            new.sale_end_date = Some(at(NOW));
-        }),
-    ];
-    for (path, change) in of_type {
-        let mut new = CreateTicketType::new("Seat", eur(1250), 10);
-        change(&mut new);
-        assert_eq!(paths(fixture.service.create_ticket_type(&fixture.caller, event.id, new)), [path]);
-    }
-
-    type OfOrder = fn(&mut CreateOrder);
-    let of_order: [(&str, OfOrder); 13] = [
-        ("customer.email", |new| new.customer.email = "ada".to_owned()),
-        ("customer.name", |new| new.customer.name = String::new()),
-        ("customer.companyName", |new| new.customer.company_name = Some("\0".to_owned())),
-        ("customer.locale", |new| new.customer.locale = Some("\0".to_owned())),
-        ("items", |new| new.items.clear()),
-        ("items[0].quantity", |new| new.items[0].quantity = 0),
-        ("items[1].quantity", |new| {
-            let item = new.items[0];
-            new.items.push(item.quantity(101));
-        }),
-        ("items[0].quantity", |new| new.items[0].quantity = i64::MAX),
-        ("affiliateCode", |new| new.affiliate_code = Some("\0".to_owned())),
-        ("language", |new| new.language = Some("\0".to_owned())),
-        ("discountCode", |new| new.discount_code = Some("\0".to_owned())),
-        ("shippingAddress.country", |new| {
-            let street = "1".to_owned();
-            let zip = "1".to_owned();
-            let city = "1".to_owned();
-            new.shipping_address = Some(ShippingAddress::new(street, zip, city, "DEU"));
-        }),
-        ("checkoutRedirectUrls.cancel", |new| {
-            let success = "app://a".to_owned();
-            let failure = "app://b".to_owned();
-            new.checkout_redirect_urls = Some(CheckoutRedirectUrls::new(success, failure, "c"));
-        }),
-    ];
-    for (path, change) in of_order {
-        let mut new = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
-        change(&mut new);
-        assert_eq!(paths(fixture.service.create_order(&fixture.caller, new)), [path]);
-    }
-
-    type OfDiscount = fn(&mut CreateDiscount);
-    let of_discount: [(&str, OfDiscount); 15] = [
-        ("code", |new| new.code = "ab".to_owned()),
-        ("code", |new| new.code = "x".repeat(21)),
-        ("code", |new| new.code = "abc\0".to_owned()),
-        ("value", |new| *new = new.clone().value(amount(-1, 18))),
-        ("value", |new| *new = new.clone().value(amount(1, 3))),
-        ("value", |new| *new = new.clone().value(amount(100_000_000_001, 2))),
-        ("value", |new| *new = new.clone().value(Amount::whole(i64::MAX))),
-        ("value", |new| *new = new.clone().value(amount(i64::MIN, 18))),
-        ("description", |new| new.description = Some("x".repeat(256))),
-        ("description", |new| new.description = Some("\0".to_owned())),
-        ("usageLimit", |new| new.usage_limit = Some(0)),
-        ("usageLimit", |new| new.usage_limit = Some(i64::MAX)),
-        ("validTo", |new| new.valid_to = new.valid_from),
-        ("minimumPurchase", |new| new.minimum_purchase = Some(amount(1, 3))),
-        ("applicableTicketTypes[0]", |new| {
-            new.applicable_ticket_types = Some(vec!["type_0000000000000".parse().expect("an id")]);
-        }),
-    ];
-    for (path, change) in of_discount {
-        let mut new = percent_off(&event, "EARLY", 10);
-        change(&mut new);
-        assert_eq!(paths(fixture.service.create_discount(&fixture.caller, new)), [path]);
+    // Amounts that JSON cannot have.
+    for price in [Amount::whole(i64::MAX), amount(i64::MIN, 18), amount(1, 3), Amount::cents(-1)] {
+        let mut new = CreateTicketType::new("Seat", price, 0);
+        new.ticket_text = nul();
+        let refused = service.create_ticket_type(caller, event.id, new);
+        assert_eq!(sorted_paths(refused.map(drop)), ["price", "quantity", "ticketText"], "{price}");
+        let refused = service.create_discount(caller, amount_off(&event, "EARLY", price));
+        assert_eq!(paths(refused), ["value"], "{price}");
     }
     let precise = percent_off(&event, "PRECISE", 0).value(Percentage::new(10_000_000_000_000, 12).expect("10 percent"));
-    assert_eq!(fixture.discount(precise).value, percent(10).into());
-    type OfBasket = fn(&mut ValidateDiscount);
-    let of_basket: [(&str, OfBasket); 5] = [
-        ("code", |new| new.code = "\0".to_owned()),
-        ("orderAmount", |new| new.order_amount = amount(-1, 3)),
-        ("ticketItems[0].quantity", |new| new.ticket_items[0].quantity = i64::MIN),
-        ("ticketItems[0].price", |new| new.ticket_items[0].price = Amount::whole(i64::MAX)),
-        ("ticketItems", |new| new.ticket_items[0].quantity = i64::MAX),
-    ];
-    for (path, change) in of_basket {
-        let item = BasketItem::new(ticket_type.id, 1, eur(1));
-        let code = "EARLY".to_owned();
-        let order_amount = eur(1);
-        let mut new = ValidateDiscount::new(event.id, code, [item]).order_amount(order_amount);
-        change(&mut new);
-        assert_eq!(paths(fixture.service.validate_discount(&fixture.caller, new)), [path]);
-    }
+    assert_eq!(fixture.discount(precise).value, DiscountValue::from(percent(10)));
 
-    for (path, quantity, name) in [("quantity", 0, "Ada"), ("quantity", 11, "Ada"), ("customer.name", 1, "")] {
-        let customer = ticketing::order::NewCustomer::new(name, "ada@example.com");
-        let request = IssueTickets::new(ticket_type.id, customer, quantity);
-        assert_eq!(paths(fixture.service.issue_tickets(&fixture.caller, request)), [path]);
-    }
-    assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(""))), ["code"]);
-    assert_eq!(paths(fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new("\0"))), ["code"]);
-    let nul = EventSettings::default().tags(["\0"]);
-    assert_eq!(paths(fixture.service.update_event_settings(&fixture.caller, event.id, nul)), ["tags[0]"]);
+    let mut order = CreateOrder::new(event.id, new_customer(), ticket_type.id, 1);
+    let second = order.items[0].quantity(101);
+    order.items.push(second);
+    order.customer.company_name = nul();
+    order.shipping_address = Some(ShippingAddress::new("1", "1", "1", "DEU"));
+    order.checkout_redirect_urls = Some(CheckoutRedirectUrls::new("app://a", "app://b", "c"));
+    let expected =
+        ["checkoutRedirectUrls.cancel", "customer.companyName", "items[1].quantity", "shippingAddress.country"];
+    assert_eq!(sorted_paths(service.create_order(caller, order).map(drop)), expected);
+    let item = BasketItem::new(ticket_type.id, i64::MIN, Amount::whole(i64::MAX));
+    let basket = ValidateDiscount::new(event.id, "\0", [item]).order_amount(amount(-1, 3));
+    let expected = ["code", "orderAmount", "ticketItems[0].price", "ticketItems[0].quantity"];
+    assert_eq!(sorted_paths(service.validate_discount(caller, basket).map(drop)), expected);
+    let customer = ticketing::order::NewCustomer::new("", "ada");
+    let refused = service.issue_tickets(caller, IssueTickets::new(ticket_type.id, customer, 11));
+    assert_eq!(sorted_paths(refused.map(drop)), ["customer.email", "customer.name", "quantity"]);
+    assert_eq!(paths(service.check_in_ticket(caller, CheckInTicket::new("\0"))), ["code"]);
 }
 
 #[test]
 fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limits() {
     let fixture = Fixture::new();
-    type OfOrganization = fn(&mut CreateOrganization);
-    let of_organization: [(&str, OfOrganization); 5] = [
-        ("name", |new| new.name = String::new()),
-        ("name", |new| new.name = "\0".to_owned()),
-        ("currency", |new| new.currency = "EURO".to_owned()),
-        ("currency", |new| new.currency = "ZZZ".to_owned()),
-        ("timezone", |new| new.timezone = "Mars".to_owned()),
-    ];
-    for (path, change) in of_organization {
-        let mut new = CreateOrganization::default();
-        change(&mut new);
+    let long = "ä".repeat(255);
+    for (path, name, currency, timezone) in [
+        ("name", "", "EUR", "UTC"),
+        ("name", "\0", "EUR", "UTC"),
+        ("name", &format!("{long}ä"), "EUR", "UTC"),
+        ("currency", "A", "EURO", "UTC"),
+        ("currency", "A", "ZZZ", "UTC"),
+        ("timezone", "A", "EUR", "Mars"),
+    ] {
+        let new = CreateOrganization::new(name).currency(currency).timezone(timezone);
         assert_eq!(paths(fixture.service.create_organization(new)), [path]);
     }
-    type OfKey = fn(&mut CreateApiKey);
-    let of_key: [(&str, OfKey); 4] = [
-        ("name", |new| new.name = String::new()),
-        ("scopes", |new| new.scopes = Scopes::default()),
-        ("expiresAt", |new| new.expires_at = Some(at(NOW))),
-        ("name", |new| new.name = "\0".to_owned()),
-    ];
-    for (path, change) in of_key {
-        let mut new = CreateApiKey::new("Fixture");
-        change(&mut new);
-        assert_eq!(paths(fixture.service.create_api_key(fixture.caller.organization(), new)), [path]);
+    for reference in ["", &format!("{long}ä"), "a\0b"] {
+        let new = CreateOrganization::new("Cellar").reference(reference);
+        assert_eq!(paths(fixture.service.create_organization(new)), ["reference"], "{reference:?}");
     }
+    let organization = CreateOrganization::new(&long).reference(&long);
+    let organization = fixture.service.create_organization(organization).expect("long enough").id;
+    let create = |new: CreateApiKey| fixture.service.create_api_key(organization, new);
+    let scopes = || CreateApiKey::new("Key").scopes([Scope::EventsRead]);
+    assert_eq!(paths(create(scopes().expires_at(at(NOW)))), ["expiresAt"]);
+    assert_eq!(paths(create(scopes().scopes(Scopes::default()))), ["scopes"]);
+    for name in ["", "\0", &format!("{long}ä")] {
+        assert_eq!(paths(create(CreateApiKey::new(name).scopes([Scope::EventsRead]))), ["name"]);
+    }
+    create(CreateApiKey::new(&long).scopes([Scope::EventsRead])).expect("long enough");
     let folder = tempfile::tempdir().expect("a folder");
     let builder = || TicketingService::builder(folder.path().join("x.db"));
     assert_eq!(paths(builder().readers(0).open()), ["readers"]);
@@ -1296,138 +1043,67 @@ fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limi
     assert!(!folder.path().join("x.db").exists(), "what is refused creates nothing");
 }
 
-fn query<T>(pairs: &[(&str, &str)], read: fn(Vec<(String, String)>) -> Request<T>) -> Request<T> {
-    read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
-}
-
 #[test]
 fn the_query_of_every_list_is_checked_against_its_limits() {
+    type Query = fn(&str) -> Vec<String>;
+    macro_rules! query {
+        ($request:ty) => {
+            |query| {
+                let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+                let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+                sorted_paths(Request::<$request>::from_query(pairs).into_inner().map(drop))
+            }
+        };
+    }
+    let events: Query = query!(ListEvents);
+    let orders: Query = query!(ListOrders);
+    let tickets: Query = query!(ListTickets);
+    let types: Query = query!(ListTicketTypes);
+    let discounts: Query = query!(ListDiscounts);
+    let webhooks: Query = query!(ListWebhooks);
+    let deliveries: Query = query!(ListWebhookDeliveries);
+    for list in [events, orders, tickets, types, discounts, webhooks, deliveries] {
+        for limit in ["0", "101", "-1", "x", "1.5", "10e9223372036854775807", "", "5&limit=5"] {
+            assert_eq!(list(&format!("limit={limit}")), ["limit"], "{limit}");
+        }
+        assert_eq!(list("cursor="), ["cursor"]);
+        // Unknown parameters are ignored. The server refuses them.
+        assert_eq!(list("limit=100&colour=red"), Vec::<String>::new());
+    }
+    let long = "ä".repeat(101);
+    let line = "ä".repeat(256);
+    let cases: [(Query, &str, &[&str]); 23] = [
+        (events, "status", &["published"]),
+        (events, "isPublic", &["1", "TRUE"]),
+        (events, "q", &["\0", "a&q=b", &long]),
+        (events, "reference", &["\0", &line]),
+        (events, "slug", &["A", &line]),
+        (orders, "status", &["PAID"]),
+        (tickets, "status", &["IN"]),
+        (types, "status", &["on_sale"]),
+        (discounts, "isActive", &["1", ""]),
+        (discounts, "code", &["\0", "a&code=b", &line]),
+        (deliveries, "success", &["1", ""]),
+        (deliveries, "eventType", &["ticket.issued", "", "TICKET_ISSUED&eventType=TICKET_ISSUED"]),
+        (events, "startsFrom", &["2026-07-01"]),
+        (events, "startsBefore", &["2026-07-01T00:00:00+00:00"]),
+        (orders, "createdFrom", &["x"]),
+        (orders, "createdBefore", &[""]),
+        (orders, "customerEmail", &["ada\0@example.com", "ada"]),
+        (tickets, "customerEmail", &["\0"]),
+        (orders, "eventId", &["", "event_\0"]),
+        (tickets, "eventId", &["\0"]),
+        (tickets, "ticketId", &["\0"]),
+        (tickets, "orderId", &[""]),
+        (discounts, "eventId", &["", "event_\0"]),
+    ];
+    for (list, name, values) in cases {
+        for value in values {
+            assert_eq!(list(&format!("{name}={value}")), [name], "{value:?}");
+        }
+    }
+    assert_eq!(events("limit=0&status=x&q=\0&cursor="), ["cursor", "limit", "q", "status"]);
     let fixture = Fixture::new();
-    let event = fixture.event();
-    let bad_pages: [(&[(&str, &str)], &str); 10] = [
-        (&[("limit", "0")], "limit"),
-        (&[("limit", "101")], "limit"),
-        (&[("limit", "-1")], "limit"),
-        (&[("limit", "x")], "limit"),
-        (&[("limit", "1.5")], "limit"),
-        (&[("limit", "10e9223372036854775807")], "limit"),
-        (&[("limit", "")], "limit"),
-        (&[("limit", "5"), ("limit", "5")], "limit"),
-        (&[("cursor", "")], "cursor"),
-        (&[("cursor", "x")], "cursor"),
-    ];
-    let bad_events: [(&[(&str, &str)], &str); 7] = [
-        (&[("status", "published")], "status"),
-        (&[("isPublic", "1")], "isPublic"),
-        (&[("isPublic", "TRUE")], "isPublic"),
-        (&[("q", "\0")], "q"),
-        (&[("startsFrom", "2026-07-01")], "startsFrom"),
-        (&[("startsBefore", "2026-07-01T00:00:00+00:00")], "startsBefore"),
-        (&[("q", "a"), ("q", "b")], "q"),
-    ];
-    for (pairs, path) in bad_pages.iter().chain(&bad_events) {
-        let request = query(pairs, Request::<ListEvents>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_events(&fixture.caller, request))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    let bad_orders: [(&[(&str, &str)], &str); 6] = [
-        (&[("status", "PAID")], "status"),
-        (&[("customerEmail", "ada\0@example.com")], "customerEmail"),
-        (&[("createdFrom", "x")], "createdFrom"),
-        (&[("createdBefore", "")], "createdBefore"),
-        (&[("eventId", "")], "eventId"),
-        (&[("eventId", "event_\0")], "eventId"),
-    ];
-    for (pairs, path) in bad_pages.iter().chain(&bad_orders) {
-        let request = query(pairs, Request::<ListOrders>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_orders(&fixture.caller, request))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    let bad_tickets: [(&[(&str, &str)], &str); 5] = [
-        (&[("status", "IN")], "status"),
-        (&[("customerEmail", "\0")], "customerEmail"),
-        (&[("eventId", "\0")], "eventId"),
-        (&[("ticketId", "\0")], "ticketId"),
-        (&[("orderId", "")], "orderId"),
-    ];
-    for (pairs, path) in bad_pages.iter().chain(&bad_tickets) {
-        let request = query(pairs, Request::<ListTickets>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_tickets(&fixture.caller, request))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    let bad_types: [(&[(&str, &str)], &str); 1] = [(&[("status", "on_sale")], "status")];
-    for (pairs, path) in bad_pages.iter().chain(&bad_types) {
-        let request = query(pairs, Request::<ListTicketTypes>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_ticket_types(
-                &fixture.caller,
-                event.id,
-                request
-            ))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    let bad_discounts: [(&[(&str, &str)], &str); 6] = [
-        (&[("isActive", "1")], "isActive"),
-        (&[("isActive", "")], "isActive"),
-        (&[("code", "\0")], "code"),
-        (&[("code", "a"), ("code", "b")], "code"),
-        (&[("eventId", "")], "eventId"),
-        (&[("eventId", "event_\0")], "eventId"),
-    ];
-    for (pairs, path) in bad_pages.iter().chain(&bad_discounts) {
-        let request = query(pairs, Request::<ListDiscounts>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_discounts(&fixture.caller, request))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    for (pairs, path) in &bad_pages {
-        let request = query(pairs, Request::<ListWebhooks>::from_query);
-        assert_eq!(
-            paths(request.into_inner().and_then(|request| fixture.service.list_webhooks(&fixture.caller, request))),
-            [*path],
-            "{pairs:?}"
-        );
-    }
-    let webhook = fixture.webhook([ticketing::webhook::EventType::TicketIssued]).endpoint.id;
-    let bad_deliveries: [(&[(&str, &str)], &str); 5] = [
-        (&[("success", "1")], "success"),
-        (&[("success", "")], "success"),
-        (&[("eventType", "ticket.issued")], "eventType"),
-        (&[("eventType", "")], "eventType"),
-        (&[("eventType", "TICKET_ISSUED"), ("eventType", "TICKET_ISSUED")], "eventType"),
-    ];
-    for (pairs, path) in bad_pages.iter().chain(&bad_deliveries) {
-        let request = query(pairs, Request::<ListWebhookDeliveries>::from_query);
-        let list = |request| fixture.service.list_webhook_deliveries(&fixture.caller, webhook, request);
-        let refused = request.into_inner().and_then(list);
-        assert_eq!(paths(refused), [*path], "{pairs:?}");
-    }
-    // All errors are reported at once. Unknown parameters are ignored.
-    let request = query(
-        &[("limit", "0"), ("status", "x"), ("q", "\0"), ("cursor", ""), ("colour", "red")],
-        Request::<ListEvents>::from_query,
-    );
-    let mut found =
-        paths(request.into_inner().and_then(|request| fixture.service.list_events(&fixture.caller, request)));
-    found.sort_unstable();
-    assert_eq!(found, ["cursor", "limit", "q", "status"]);
-    let request =
-        query(&[("limit", "100"), ("isPublic", "true"), ("colour", "red")], Request::<ListEvents>::from_query);
-    let request = request.into_inner().expect("a request");
-    assert_eq!(fixture.service.list_events(&fixture.caller, request).expect("a page").data, [event]);
     for limit in [0, 101, i64::MIN] {
         let request = ListEvents::default().limit(limit);
         assert_eq!(paths(fixture.service.list_events(&fixture.caller, request)), ["limit"]);

@@ -135,15 +135,6 @@ fn issuing_takes_either_all_seats_or_none() {
 }
 
 #[test]
-fn an_unknown_ticket_type_is_a_field_error_among_the_others() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 10);
-    fixture.service.delete_ticket_type(&fixture.caller, ticket_type.id).expect("unused");
-    assert_eq!(paths(fixture.try_issue(ticket_type.id, 1)), ["ticketId"]);
-    assert_eq!(paths(fixture.try_issue(ticket_type.id, 11)), ["quantity", "ticketId"]);
-}
-
-#[test]
 fn cancelling_a_ticket_releases_its_seat_once() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
