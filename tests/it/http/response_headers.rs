@@ -1,23 +1,11 @@
 //! The headers that every response under `/v1` has, with any status: `Cache-Control` and the state of the rate limit.
 
+use crate::common::gateway::{FakeGateway, GatewayBehavior};
 use crate::common::http::{EventOnSale, Response, Server, event_on_sale, order_of};
 use serde_json::{Value, json};
 use ticketing::Builder;
 use ticketing::environment::ManualClock;
 use ticketing::organization::Scope;
-use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
-
-struct RefusingGateway;
-
-impl PaymentGateway for RefusingGateway {
-    fn start_checkout(&self, _: &CheckoutRequest) -> Result<Checkout, GatewayError> {
-        Err(GatewayError::Refused("closed".to_owned()))
-    }
-
-    fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
-        Ok(request.made("refund"))
-    }
-}
 
 /// The rate limit of the server.
 const LIMIT: u32 = 30;
@@ -77,7 +65,9 @@ fn assert_not_cacheable(response: &Response) {
 fn a_response_to_a_key_states_its_rate_limit_and_is_not_cacheable() {
     let limit = |options: &mut ticketing::server::ServerOptions| options.rate_limit = Some(LIMIT);
     let clock = ManualClock::new("2026-06-01T12:00:00Z".parse().unwrap());
-    let server = Server::with(|builder: Builder| builder.payment_gateway(RefusingGateway).clock(clock), limit);
+    let gateway = FakeGateway::new();
+    gateway.on_checkout(GatewayBehavior::Refuse);
+    let server = Server::with(|builder: Builder| builder.payment_gateway(gateway).clock(clock), limit);
     for (number, response) in responses(&server).iter().enumerate() {
         assert_not_cacheable(response);
         let remaining = (LIMIT as usize).saturating_sub(number + 1).to_string();
