@@ -191,28 +191,6 @@ fn the_checkout_page_shows_the_event_the_order_and_amounts_that_add_up() {
     assert!(!expired.text().contains("Reserved for"), "{}", expired.text());
 }
 
-#[test]
-fn the_checkout_page_shows_cancelled_and_refunded_orders() {
-    let server = Server::start();
-    let mut client = server.client();
-    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
-    let mut create_order = || client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
-    let cancelled = create_order();
-    let cancelled_page = path_of(cancelled["checkoutUrl"].as_str().unwrap());
-    let refunded = create_order();
-    let refunded_page = path_of(refunded["checkoutUrl"].as_str().unwrap());
-    let mut customer = server.client_with("");
-    submit(&mut customer, &cancelled_page, "cancel").expect(303);
-    submit(&mut customer, &refunded_page, "success").expect(303);
-    let refunded_path = format!("/v1/orders/{}", refunded["order"]["id"].as_str().unwrap());
-    let cancellation = server.client().post_empty(&format!("{refunded_path}/cancel")).expect(200);
-    assert_eq!(cancellation.json(), json!({"success": true, "requiresManualRefund": false}));
-    for (page, text) in [(cancelled_page, "This order is cancelled"), (refunded_page, "€12.50 was refunded.")] {
-        let shown = customer.get(&page).expect(200);
-        assert!(shown.text().contains(text) && !shown.text().contains("<button"), "{}", shown.text());
-    }
-}
-
 #[cfg(feature = "documents")]
 #[test]
 fn whoever_has_paid_finds_the_tickets_and_the_checkout_speaks_the_language_of_the_order() {
@@ -244,18 +222,6 @@ fn whoever_has_paid_finds_the_tickets_and_the_checkout_speaks_the_language_of_th
     let page = path_of(created["checkoutUrl"].as_str().unwrap());
     submit(&mut client, &page, "success").expect(303);
     assert!(!client.get(&page).expect(200).text().contains("<nav"));
-}
-
-#[test]
-fn an_order_whose_event_was_cancelled_says_so_on_its_checkout_page() {
-    let server = Server::start();
-    let mut client = server.client();
-    let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
-    let created = client.post("/v1/orders", &order_of(&event, &ticket_type, 1)).expect(201).json();
-    client.patch(&format!("/v1/events/{event}"), &json!({"status": "CANCELLED"})).expect(200);
-    server.service.run_maintenance().unwrap();
-    let page = client.get(&path_of(created["checkoutUrl"].as_str().unwrap())).expect(200);
-    assert!(page.text().contains("This event is cancelled") && !page.text().contains("<button"), "{}", page.text());
 }
 
 #[test]

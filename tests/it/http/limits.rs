@@ -309,7 +309,7 @@ fn a_request_with_two_errors_gets_the_problem_of_the_first() {
     const BIG: &str = "Content-Length: 1048577";
     const BAD_KEY: &str = "Idempotency-Key: two words";
     let (server, _) = start_with_limit(40);
-    let full = &server.key;
+    let (full, anonymous) = (&server.key, String::new());
     let without_scope = server.key_with([Scope::OrdersRead]);
     let used_up = server.key_with([Scope::EventsRead]);
     let used_up_and_revoked = server.key_with([Scope::EventsRead]);
@@ -328,6 +328,10 @@ fn a_request_with_two_errors_gets_the_problem_of_the_first() {
         InvalidRequest { key, method, path, headers, body, expected }
     };
     let before_the_body = [
+        // The key, and the route, the method or the size: unknown paths need one too.
+        request(&anonymous, "PUT", "/v1", &[BIG], "", (401, "unauthenticated", "X-Api-Key")),
+        request(&anonymous, "PUT", "/v1/nothing", &[BIG], "", (401, "unauthenticated", "X-Api-Key")),
+        request(&anonymous, "PUT", "/v1/events", &[BIG], "", (401, "unauthenticated", "X-Api-Key")),
         // The key, and the rate limit.
         request(&used_up_and_revoked, "GET", "/v1/events", &[], "", (401, "unauthenticated", "X-Api-Key")),
         // The rate limit, and the route or the method.
@@ -361,6 +365,9 @@ fn a_request_with_two_errors_gets_the_problem_of_the_first() {
             "{",
             (400, "malformed-request", "ends too early"),
         ),
+        // The syntax, and the path.
+        request(full, "PATCH", "/v1/events/nothing", &[JSON], "[}", (400, "malformed-request", "JSON")),
+        request(full, "PATCH", "/v1/events/nothing", &[JSON], "{}", (404, "not-found", "event")),
         // The idempotency key, and the content of the body or the path.
         request(full, "POST", "/v1/events", &[JSON, BAD_KEY], "{}", (400, "malformed-request", "Idempotency-Key")),
         request(full, "POST", "/v1/events", &[JSON, BAD_KEY], "[]", (400, "malformed-request", "Idempotency-Key")),
