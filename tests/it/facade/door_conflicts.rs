@@ -6,7 +6,7 @@ use ticketing::Caller;
 use ticketing::door::{GetRoster, Roster, ScanConflict, ScanOutcome};
 use ticketing::error::Reason;
 use ticketing::event::Event;
-use ticketing::ticket::CheckInTicket;
+use ticketing::ticket::{CheckInTicket, TicketStatus};
 use ticketing::ticket_type::TicketType;
 
 use crate::common::door::{let_in, let_out, scan_id};
@@ -79,6 +79,12 @@ fn both_entrances_learn_of_a_ticket_that_came_in_twice_whoever_reports_first() {
         assert_eq!((*scanned_at, device.as_deref()), (at("2026-07-01T18:54:00Z"), Some("Phone B")));
         let other = other.as_ref().expect("the first admission");
         assert_eq!((other.at, other.device.as_deref()), (at("2026-07-01T18:52:00Z"), Some("Phone A")));
+        let fixture = &entrances.fixture;
+        let ticket = fixture.service.get_ticket(&fixture.caller, *ticket_id).expect("the ticket");
+        assert_eq!(ticket.check_in_date, Some(at("2026-07-01T18:52:00Z")));
+        assert_eq!(ticket.last_scan_date, Some(at("2026-07-01T18:54:00Z")));
+        assert_eq!((ticket.status, ticket.scan_count), (TicketStatus::CheckedIn, 2));
+        assert_eq!(fixture.service.statistics().scans.admitted_twice, 1);
         let whole = entrances.fixture.roster(&entrances.gates[0], &entrances.event);
         assert_eq!(whole.conflicts, [], "only with changes");
     }

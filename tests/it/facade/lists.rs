@@ -504,21 +504,3 @@ fn a_changed_sort_order_moves_a_ticket_type_in_its_list() {
         fixture.service.list_ticket_types(&fixture.caller, event.id, ListTicketTypes::default()).expect("a page");
     assert_eq!(page.data.iter().map(|ticket_type| ticket_type.id).collect::<Vec<_>>(), [types[1], types[2], types[0]]);
 }
-
-#[test]
-fn all_reads_on_one_snapshot_see_the_same_state() {
-    let fixture = Fixture::new();
-    let other = Fixture::new();
-    let before = fixture.event();
-    let other_event = other.event();
-    let all = || fixture.service.list_events(&fixture.caller, ListEvents::default()).expect("a list").data.len();
-    let seen = fixture.service.on_one_snapshot(|| {
-        let first = all();
-        fixture.event();
-        // Reading another database does not end the snapshot of this one.
-        assert!(other.service.get_event(&other.caller, other_event.id).is_ok());
-        (first, all(), fixture.service.get_event(&fixture.caller, before.id).is_ok())
-    });
-    assert_eq!(seen, Ok((1, 1, true)));
-    assert_eq!(all(), 2);
-}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use ticketing::event::{Event, EventSummary, TicketTypeSummary};
-use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus, PaymentStatus};
+use ticketing::order::{CreateOrder, PaymentStatus};
 use ticketing::payment::{
     DisputeStatus, GatewayDispute, GatewayEvent, ListPayments, ManualMethod, MarkRefunded, PaymentMode, RefundMethod,
 };
@@ -162,28 +162,6 @@ fn a_hold_counts_until_the_instant_it_expires() {
     assert_eq!((after.orders_by_status.pending, after.orders_by_status.expired), (0, 1));
     assert_eq!((after.ticket_types[0].reserved, after.ticket_types[0].available), (0, 10));
     assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 4, "the expiry is not stored yet");
-}
-
-#[test]
-fn discounts_count_for_completed_orders() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1000, 10);
-    let stand = fixture.ticket_type(&event, 500, 10);
-    fixture.discount(percent_off(&event, "TEN", 10));
-    let [paid, cancelled, pending] = [(&ticket_type, 2), (&stand, 1), (&ticket_type, 1)]
-        .map(|(ticket_type, number)| fixture.order_with_code(ticket_type, number, "TEN"));
-    for order in [&paid, &cancelled] {
-        fixture.service.payment_completed(&fixture.caller, order.id).expect("a payment");
-    }
-    fixture.service.cancel_order(&fixture.caller, cancelled.id).expect("completed");
-    assert_eq!(fixture.order_status(pending.id), OrderStatus::Pending);
-    let summary = summary(&fixture, &event);
-    assert_eq!(summary.discount_total, eur(200 + 50));
-    assert_eq!(summary.gross_revenue, eur(1800 + 450));
-    assert_eq!(summary.refunded_total, eur(450));
-    let revenues: Vec<_> = summary.ticket_types.iter().map(|ticket_type| ticket_type.revenue).collect();
-    assert_eq!(revenues, [eur(1800), eur(450)]);
 }
 
 #[test]
@@ -356,68 +334,6 @@ fn a_sum_at_the_largest_amount_stays_there_and_does_not_stop_the_sale() {
     assert_eq!(summary.orders_by_status.cancelled, 2);
 }
 
-#[test]
-fn an_order_of_several_types_is_counted_once_in_every_status() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let types = [1000, 500].map(|price| fixture.ticket_type(&event, price, 10));
-    // The types are named in both orders, and one of them twice.
-    let order = |first: usize| {
-        let mut request = CreateOrder::new(event.id, new_customer(), types[first].id, 1);
-        request.items.push(NewOrderItem::new(types[1 - first].id, 2));
-        request.items.push(NewOrderItem::new(types[first].id, 1));
-        fixture.service.create_order(&fixture.caller, request).expect("an order").order.id
-    };
-    let counts = || {
-        let by_status = summary(&fixture, &event).orders_by_status;
-        (by_status.pending, by_status.completed, by_status.cancelled, by_status.expired)
-    };
-    let [paid, cancelled, unpaid, expired] = [0, 1, 0, 1].map(order);
-    assert_eq!(counts(), (4, 0, 0, 0));
-    for paid in [paid, cancelled] {
-        fixture.service.payment_completed(&fixture.caller, paid).expect("a payment");
-    }
-    assert_eq!(counts(), (2, 2, 0, 0));
-    // 2 of 10.00 and 2 of 5.00, and the other way round, are the same.
-    assert_eq!(summary(&fixture, &event).gross_revenue, eur(2 * 3000));
-    for cancelled in [cancelled, unpaid] {
-        fixture.service.cancel_order(&fixture.caller, cancelled).expect("cancellable");
-    }
-    assert_eq!(counts(), (1, 1, 2, 0));
-    fixture.expire_holds();
-    assert_eq!(counts(), (0, 1, 2, 1));
-    fixture.service.run_maintenance().expect("a run");
-    assert_eq!(counts(), (0, 1, 2, 1));
-    fixture.service.cancel_order(&fixture.caller, expired).expect("expired");
-    assert_eq!(counts(), (0, 1, 3, 0));
-}
-
-#[test]
-fn a_checked_in_ticket_is_counted_until_it_is_checked_out_or_cancelled() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let order = fixture.paid_order(&ticket_type, 4);
-    let counts = || {
-        let summary = summary(&fixture, &event);
-        (summary.tickets_checked_in, summary.tickets_cancelled, summary.ticket_types[0].checked_in)
-    };
-    let tickets = &order.items[0].issued_tickets;
-    for ticket in &tickets[..3] {
-        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect("valid");
-        fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&ticket.code)).expect_err("inside");
-    }
-    assert_eq!(counts(), (3, 0, 3));
-    fixture.service.check_out_ticket(&fixture.caller, CheckInTicket::new(&tickets[0].code)).expect("inside");
-    assert_eq!(counts(), (2, 0, 2));
-    fixture.service.cancel_ticket(&fixture.caller, tickets[0].id).expect("outside");
-    assert_eq!(counts(), (2, 1, 2));
-    fixture.service.cancel_ticket(&fixture.caller, tickets[1].id).expect("inside");
-    assert_eq!(counts(), (1, 2, 1));
-    fixture.service.cancel_order(&fixture.caller, order.id).expect("completed");
-    assert_eq!(counts(), (0, 4, 0));
-}
-
 /// Issues tickets and cancels every second one while `work` runs.
 fn while_issuing_and_cancelling<T>(fixture: &Fixture, ticket_type: &TicketType, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
@@ -468,28 +384,6 @@ fn control_figures_read_one_by_one_are_inconsistent() {
         })
     });
     assert!(differ, "the control found no difference");
-}
-
-#[test]
-fn the_json_is_as_documented() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    fixture.paid_order(&ticket_type, 3);
-    let json = serde_json::to_value(summary(&fixture, &event)).expect("JSON");
-    let expected = json!({
-        "eventId": event.id, "currency": "EUR", "mode": "LIVE",
-        "ordersByStatus": {"PENDING": 0, "COMPLETED": 1, "CANCELLED": 0, "EXPIRED": 0},
-        "grossRevenue": 37.5, "discountTotal": 0, "refundedTotal": 0,
-        "manualPaymentTotal": 0, "manualRefundTotal": 0,
-        "manuallyRefundedTotal": 0, "owedTotal": 0, "disputedTotal": 0,
-        "ticketsIssued": 3, "ticketsCheckedIn": 0, "ticketsCancelled": 0,
-        "ticketTypes": [{
-            "ticketId": ticket_type.id, "name": "Seat", "quantity": 10, "sold": 3, "reserved": 0, "available": 7,
-            "checkedIn": 0, "revenue": 37.5
-        }]
-    });
-    assert_eq!(json, expected);
 }
 
 /// Real money and that of tests are never added up: an event that is tried with the sandbox, and then sold.

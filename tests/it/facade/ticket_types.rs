@@ -2,7 +2,7 @@
 
 use ticketing::Amount;
 use ticketing::error::Reason;
-use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
+use ticketing::order::{CreateOrder, NewOrderItem};
 use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, UpdateTicketType};
 
 use crate::common::*;
@@ -163,20 +163,6 @@ fn the_quantity_cannot_fall_below_the_sold_and_held_seats() {
     assert_eq!(reason(fixture.set_quantity(ticket_type.id, 5)), Reason::QuantityBelowSold);
     assert_eq!(fixture.set_quantity(ticket_type.id, 6).expect("the number of sold and reserved seats").quantity, 6);
     assert_eq!(reason(fixture.try_order(&ticket_type, 1)), Reason::SoldOut);
-}
-
-#[test]
-fn the_quantity_may_fall_by_the_seats_of_expired_holds() {
-    let fixture = Fixture::new();
-    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 10);
-    fixture.paid_order(&ticket_type, 2);
-    let expired = fixture.order(&ticket_type, 3);
-    fixture.clock.advance(HOLD - std::time::Duration::from_millis(1));
-    assert_eq!(reason(fixture.set_quantity(ticket_type.id, 2)), Reason::QuantityBelowSold);
-    fixture.clock.advance(std::time::Duration::from_millis(1));
-    assert_eq!(fixture.set_quantity(ticket_type.id, 2).expect("no seat is reserved any more").quantity, 2);
-    assert_eq!(fixture.order_status(expired.id), OrderStatus::Expired);
-    assert_eq!(fixture.stored("SELECT held FROM ticket_types"), 0);
 }
 
 #[test]

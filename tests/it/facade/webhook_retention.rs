@@ -56,15 +56,6 @@ fn attempts_are_deleted_after_thirty_days_and_notifications_a_day_later() {
 }
 
 #[test]
-fn waiting_notifications_are_never_deleted() {
-    let fixture = with_notifications(Fixture::new());
-    fixture.clock.advance(1000 * DAY);
-    fixture.service.run_maintenance().expect("a run");
-    assert_eq!((attempts(&fixture), notifications(&fixture)), (0, 2));
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'"), 2);
-}
-
-#[test]
 fn recent_attempts_and_notifications_are_kept() {
     let fixture = with_notifications(Fixture::new());
     fixture.clock.advance(20 * DAY);
