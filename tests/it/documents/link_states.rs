@@ -39,6 +39,8 @@ fn the_link_of_an_order_that_is_not_paid_is_a_conflict() {
     let service = &pending.service;
     assert_eq!(service.get_order_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
     assert_eq!(service.get_order_document_by_link(&token).unwrap_err().reason(), Some(Reason::OrderNotCompleted));
+    let with_key = service.get_order_document(&pending.caller, *order).unwrap_err();
+    assert_eq!(with_key.reason(), Some(Reason::OrderNotCompleted));
     // The control: without the right code, nobody is told that there is such an order.
     let wrong = format!("{}{}", &token[..38], if token.ends_with('0') { '2' } else { '0' });
     assert_eq!(service.get_order_by_link(&wrong), Err(Error::NotFound(ResourceKind::Order)));
@@ -80,8 +82,12 @@ fn what_is_cancelled_has_a_page_and_no_document() {
     let linked = service.get_ticket_by_link(&first).expect("the ticket");
     assert_eq!((linked.ticket.status, linked.is_cancelled()), (TicketStatus::Cancelled, true));
     assert_eq!(service.get_ticket_document_by_link(&first), Err(Error::Gone(ResourceKind::Ticket)));
+    let gone = service.get_ticket_document(caller, order.items[0].issued_tickets[0].id).unwrap_err();
+    assert_eq!((gone.code(), gone.is_retryable()), ("gone", false));
     assert!(service.get_ticket_document_by_link(&second).is_ok(), "the other ticket is valid");
     assert!(service.get_order_document_by_link(&of_order).is_ok());
+    let left = File::new(service.get_order_document(caller, order.id).expect("a document"));
+    assert!(left.pages().is_none_or(|pages| pages.len() == 1), "it has the ticket that is left");
 
     let cancelled = UpdateEvent::default().status(EventStatus::Cancelled);
     service.update_event(caller, event.id, cancelled).expect("cancelled");
@@ -91,6 +97,17 @@ fn what_is_cancelled_has_a_page_and_no_document() {
     assert_eq!(of_event.code(), "gone");
     assert_eq!(service.get_order_document_by_link(&of_order).unwrap_err().code(), "gone");
     assert!(service.get_order_by_link(&of_order).is_ok());
+
+    let other = fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    service.cancel_ticket(caller, other.items[0].issued_tickets[0].id).expect("cancelled");
+    assert_eq!(
+        service.get_order_document(caller, other.id),
+        Err(Error::Gone(ResourceKind::Order)),
+        "no ticket is left"
+    );
+    let pending = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 1);
+    service.cancel_order(caller, pending.id).expect("cancelled");
+    assert_eq!(service.get_order_document(caller, pending.id), Err(Error::Gone(ResourceKind::Order)));
 }
 
 #[test]

@@ -23,7 +23,6 @@ const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 #[ignore = "other tests start it"]
 fn a_child_process_plays_its_role() {
     match child_role().as_str() {
-        "sell" => sell_until_stopped(),
         "back up" => back_up_slowly(),
         "full disk" => back_up_to_a_full_disk(),
         "not allowed" => back_up_to_a_read_only_folder(),
@@ -163,59 +162,6 @@ fn a_backup_during_writes_finishes_with_the_state_at_its_start() {
             assert_clean(copy);
         }
     });
-}
-
-/// Sells tickets until the parent sends a line, and reports their number.
-fn sell_until_stopped() {
-    let path = PathBuf::from(child_variable("TICKETING_TEST_FILE"));
-    let service = TicketingService::open(path).unwrap();
-    let caller = service.act_for(child_variable("TICKETING_TEST_ORGANIZATION").parse().unwrap()).unwrap();
-    let event = child_variable("TICKETING_TEST_EVENT");
-    let ticket_type = child_variable("TICKETING_TEST_TICKET_TYPE");
-    let event = event.parse().unwrap();
-    let ticket_type = ticket_type.parse().unwrap();
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            wait_for_parent();
-            stop.store(true, Ordering::SeqCst);
-        });
-        let mut sold = 0;
-        while !stop.load(Ordering::SeqCst) {
-            sold += service.create_order(&caller, new_order(event, ticket_type, 5)).unwrap().issued_tickets.len();
-            send_to_parent(sold);
-        }
-    });
-}
-
-#[test]
-fn a_backup_finishes_while_another_process_writes() {
-    let (fixture, ticket_type) = filled_fixture();
-    let mut command = child_process(CHILD, "sell");
-    command
-        .env("TICKETING_TEST_FILE", fixture.path())
-        .env("TICKETING_TEST_ORGANIZATION", fixture.caller.organization().to_string())
-        .env("TICKETING_TEST_EVENT", fixture.default_event().id.to_string())
-        .env("TICKETING_TEST_TICKET_TYPE", ticket_type.id.to_string());
-    let mut seller = ChildProcess::start(command);
-    assert_eq!(seller.next_message().as_deref(), Some("5"));
-    let copy = next_to(&fixture, "copy.db");
-    let mut orders_between = 0;
-    back_up(&fixture.service, &copy, |_| {
-        // Messages that were not read yet may be older than the copy, so that two more are counted each time.
-        orders_between += i64::from(seller.next_message().is_some());
-        orders_between += i64::from(seller.next_message().is_some());
-    })
-    .unwrap();
-    assert!(orders_between > 4);
-    seller.send("stop");
-    let ended = seller.finish();
-    assert!(ended.status.success());
-    let sold: i64 = ended.messages.last().unwrap().parse().unwrap();
-    assert_eq!(tickets(&fixture.path()), TICKETS + sold);
-    let copied = tickets(&copy);
-    assert!((TICKETS + 5..=TICKETS + sold).contains(&copied) && copied % 5 == 0, "{copied} of {sold}");
-    assert_clean(&copy);
 }
 
 /// Without a read transaction, SQLite restarts the copy whenever the source has changed.

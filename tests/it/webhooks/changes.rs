@@ -3,42 +3,17 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::receiver::{MockResponse, ReceivedRequest, WebhookReceiver};
+use crate::common::receiver::{MockResponse, WebhookReceiver};
 use crate::common::transport::*;
 use crate::common::webhooks::*;
 use crate::common::*;
 use ticketing::environment::Clock;
-use ticketing::error::Reason;
 use ticketing::organization::Secret;
-use ticketing::webhook::{EVENT_ID_HEADER, MAX_AGE, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, sign, verify};
+use ticketing::webhook::{EVENT_ID_HEADER, SIGNATURE_HEADER, SenderOptions, TIMESTAMP_HEADER, sign};
 use ticketing::webhook::{EventType, NotificationData, Verifier, VerifyError};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 const MINUTE: Duration = Duration::from_mins(1);
-
-fn is_signed_with(secret: &Secret, request: &ReceivedRequest, fixture: &Fixture) -> bool {
-    let timestamp = request.header(TIMESTAMP_HEADER).expect("a timestamp");
-    let signature = request.header(SIGNATURE_HEADER).expect("a signature");
-    verify(secret.expose(), timestamp, signature, &request.body, fixture.clock.now(), MAX_AGE).is_ok()
-}
-
-#[test]
-fn each_attempt_is_signed_with_the_current_secret() {
-    let fixture = Fixture::with_local_webhooks();
-    let receiver = WebhookReceiver::start();
-    receiver.enqueue(MockResponse::Status(500));
-    let created = fixture.ticket_webhook(receiver.url("/hook"));
-    let _sender = fixture.start_sender(SenderOptions::default());
-    fixture.queue_notifications(1);
-    fixture.wait_for_attempt(1);
-    let rotated = fixture.service.rotate_webhook_secret(&fixture.caller, created.endpoint.id).expect("rotated");
-    fixture.clock.advance(MINUTE);
-    assert!(fixture.wait_for_attempt(2).is("DELIVERED", 2));
-    let requests = receiver.requests();
-    assert!(is_signed_with(&created.secret, &requests[0], &fixture));
-    assert!(!is_signed_with(&created.secret, &requests[1], &fixture));
-    assert!(is_signed_with(&rotated.secret, &requests[1], &fixture));
-}
 
 #[test]
 fn a_verifier_with_both_secrets_accepts_the_requests_before_and_after_a_rotation() {
@@ -92,26 +67,6 @@ fn each_attempt_goes_to_the_current_url() {
     assert_eq!((before.requests().len(), after.requests().len()), (1, 1));
     assert!(after.requests()[0].head.starts_with("POST /new HTTP/1.1\r\n"));
     assert_eq!(after.requests()[0].body, before.requests()[0].body);
-}
-
-#[test]
-fn notifications_of_a_disabled_endpoint_wait_and_no_more_are_queued() {
-    let transport = FakeTransport::succeeding();
-    let fixture = Fixture::with_transport(&transport);
-    let endpoint = fixture.ticket_webhook("https://example.com/hook").endpoint;
-    fixture.queue_notifications(2);
-    fixture.set_webhook_enabled(endpoint.id, false);
-    fixture.queue_notifications(3);
-    assert_eq!(fixture.outbox_count("WAITING"), 2);
-    let _sender = fixture.start_sender(SenderOptions::default());
-    sleep(POLL_TIME);
-    fixture.clock.advance(Duration::from_hours(1));
-    sleep(POLL_TIME);
-    assert_eq!(transport.sent().len(), 0);
-    fixture.set_webhook_enabled(endpoint.id, true);
-    fixture.wait_for_outbox(2, "DELIVERED");
-    assert_eq!(transport.sent().len(), 2);
-    assert!(fixture.outbox().iter().all(|row| row.is("DELIVERED", 1)));
 }
 
 #[test]
@@ -264,27 +219,6 @@ fn a_resend_is_a_new_row_with_the_same_event_id_and_attempts_from_one() {
     assert_eq!(seconds, fixture.clock.now().millis() / 1000);
     let signature = sign(created.secret.expose(), seconds, sent[9].body.as_bytes());
     assert_eq!(header(&sent[9], SIGNATURE_HEADER), signature);
-}
-
-#[test]
-fn a_resend_waits_while_the_endpoint_is_disabled_and_needs_a_subscription() {
-    let transport = FakeTransport::succeeding();
-    let fixture = Fixture::with_transport(&transport);
-    let id = fixture.ticket_webhook("https://example.com/hook").endpoint.id;
-    let _sender = fixture.start_sender(SenderOptions::default());
-    fixture.queue_notifications(1);
-    fixture.wait_for_outbox(1, "DELIVERED");
-    let delivery = fixture.delivery_history(id)[0].id;
-    let resend = || fixture.service.resend_webhook_delivery(&fixture.caller, id, delivery);
-    fixture.set_webhook_enabled(id, false);
-    resend().expect("resent");
-    sleep(POLL_TIME);
-    assert_eq!((transport.sent().len(), fixture.outbox_count("WAITING")), (1, 1));
-    fixture.set_webhook_enabled(id, true);
-    fixture.wait_for_outbox(2, "DELIVERED");
-    fixture.set_webhook_events(id, &[EventType::OrderCancelled]);
-    assert_eq!(crate::common::reason(resend()), Reason::InvalidTransition);
-    assert_eq!(fixture.outbox().len(), 2);
 }
 
 #[test]

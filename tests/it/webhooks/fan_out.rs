@@ -62,17 +62,6 @@ fn a_sender_that_always_has_results_to_record_inserts_the_rows_of_a_fan_out() {
 }
 
 #[test]
-fn the_sender_of_another_process_finds_what_this_one_queues() {
-    let transport = FakeTransport::succeeding();
-    let fixture = Fixture::with_transport(&transport);
-    create_endpoints(&fixture, 60);
-    let other = fixture.second_service_with(|builder| builder.webhook_transport(transport.clone()));
-    let _sender = other.start_webhook_sender(SenderOptions::default()).unwrap();
-    fixture.issue(fixture.default_ticket_type(), 10);
-    fixture.wait_for_outbox(60 * 10, "DELIVERED");
-}
-
-#[test]
 fn a_fan_out_that_cannot_be_continued_delays_no_other_notifications() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);

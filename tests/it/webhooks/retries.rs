@@ -166,32 +166,6 @@ fn only_a_2xx_status_is_a_success() {
 }
 
 #[test]
-fn a_provisional_response_without_a_final_one_is_not_a_success() {
-    for announced in [100, 102, 103, 199] {
-        let delivery = attempt_with(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\n")));
-        assert!(!delivery.success, "{delivery:?}");
-        let delivery = attempt_with(raw(&format!("HTTP/1.1 {announced} Wait\r\n\r\nHTTP/1.1 500 No\r\n\r\n")));
-        assert!(!delivery.success, "{delivery:?}");
-    }
-    let delivery = attempt_with(raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"));
-    assert_eq!((delivery.response_status, delivery.success), (Some(201), true));
-}
-
-#[test]
-fn an_attempt_without_a_response_has_an_error_message() {
-    let cases = [
-        (MockResponse::Close, "the connection was closed while waiting for the response"),
-        (raw("HTTP/1.1 200 O"), "the connection was closed while waiting for the response"),
-        (raw("What do you want?\r\n\r\n"), "the response is not valid HTTP"),
-    ];
-    for (response, message) in cases {
-        let delivery = attempt_with(response.clone());
-        assert_eq!((delivery.response_status, delivery.response_body), (None, None));
-        assert_eq!(delivery.error_message.as_deref(), Some(message), "{response:?}");
-    }
-}
-
-#[test]
 fn a_duration_is_recorded_if_and_only_if_a_connection_was_tried() {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port").local_addr().expect("its address");
     let (_, _, delivery) = attempt_at(&format!("http://{free}/"), SenderOptions::default());
