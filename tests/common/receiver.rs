@@ -43,8 +43,6 @@ pub enum MockResponse {
 /// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
-    /// The number of its connection, from 0.
-    pub connection: usize,
     /// The server name of the TLS handshake.
     pub server_name: Option<String>,
     /// The request line and the headers.
@@ -191,13 +189,13 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         std::thread::spawn(move || {
             // Errors are expected: the sender closes connections, and so do some responses.
             let _ = match &shared.tls {
-                None => serve(socket, connection, &shared, |_| None),
+                None => serve(socket, &shared, |_| None),
                 Some(config) => {
                     let secured = ServerConnection::new(Arc::clone(config)).unwrap();
                     let name = |stream: &StreamOwned<ServerConnection, TcpStream>| {
                         stream.conn.server_name().map(str::to_owned)
                     };
-                    serve(StreamOwned::new(secured, socket), connection, &shared, name)
+                    serve(StreamOwned::new(secured, socket), &shared, name)
                 }
             };
             shared.lock().sockets[connection] = None;
@@ -208,7 +206,6 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 /// Responds to the requests of one connection, one after the other.
 fn serve<S: Read + Write>(
     mut stream: S,
-    connection: usize,
     shared: &Shared,
     server_name: impl Fn(&S) -> Option<String>,
 ) -> io::Result<()> {
@@ -228,7 +225,7 @@ fn serve<S: Read + Write>(
             return Ok(());
         }
         let (head, body) = read_request(first[0], &mut stream)?;
-        let request = ReceivedRequest { connection, server_name: server_name(&stream), head, body };
+        let request = ReceivedRequest { server_name: server_name(&stream), head, body };
         shared.lock().received.push(request);
         shared.changed.notify_all();
         if !respond(response, &mut stream)? {

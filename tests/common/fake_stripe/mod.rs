@@ -178,11 +178,6 @@ impl FakeStripe {
         self.shared.lock().per_second = Some(requests);
     }
 
-    /// Lists so many objects at once, also if more are asked for.
-    pub fn list_at_most(&self, objects: usize) {
-        self.shared.lock().longest_page = objects;
-    }
-
     /// Keeps the balances of all accounts in this currency from now on, such as `usd`.
     pub fn keep_balances_in(&self, currency: &str) {
         self.shared.lock().balance_currency = Some(currency.to_owned());

@@ -90,11 +90,6 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    /// The idempotency key.
-    pub fn key(&self) -> Option<&str> {
-        self.request.header("idempotency-key")
-    }
-
     /// A JSON object for the judge of requests. The API key is left out.
     pub fn to_json(&self) -> Value {
         let request = &self.request;

@@ -50,8 +50,6 @@ pub struct State {
     /// How far its header `Date` is ahead of the clock of this machine, in seconds. Without a value, there is no
     /// header.
     pub date_ahead: Option<i64>,
-    /// How many objects a page of a list has at most.
-    pub longest_page: usize,
     /// The currency of the balances of all accounts. `None` if they have one for each currency.
     pub balance_currency: Option<String>,
     /// The status of new refunds.
@@ -89,7 +87,6 @@ impl State {
             per_second: None,
             answered: Vec::new(),
             date_ahead: None,
-            longest_page: 100,
             balance_currency: None,
             refund_status: "succeeded",
             refunds_undisputed_rest: false,
