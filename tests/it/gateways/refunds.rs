@@ -18,6 +18,7 @@ contract! {
     a_refund_is_made_once_whatever_happens_to_its_first_attempts,
     a_refund_is_owed_after_176_attempts_unless_the_dashboard_has_made_it,
     a_refund_is_looked_up_before_it_is_withdrawn,
+    a_refund_that_was_withdrawn_does_not_become_due_again,
     a_refund_that_the_provider_does_not_list_a_day_later_is_made_again,
     a_failed_refund_is_found_although_its_notice_was_lost,
     refunds_of_the_dashboard_of_the_whole_payment_cancel_the_order,
@@ -149,6 +150,26 @@ fn a_refund_is_looked_up_before_it_is_withdrawn<P: Provider>() {
         }
         shop.assert_ends(order, kept, 0);
     }
+}
+
+fn a_refund_that_was_withdrawn_does_not_become_due_again<P: Provider>() {
+    let shop = Shop::<P>::open();
+    let (order, payment) = shop.sale();
+    shop.fake.fail(Call::Refund, Trouble::NotExecuted);
+    shop.refund_part(order, 1000);
+    // The Dashboard pays 4 EUR of it, and the organizer takes the rest back.
+    let outside = shop.fake.refund(&payment, Some(400));
+    shop.deliver_all();
+    shop.fake.repair();
+    shop.service().withdraw_refund(&shop.fixture.caller, shop.own_refund().id).unwrap();
+    assert_eq!((shop.own_refund().status, shop.own_refund().returned), (RefundStatus::Withdrawn, eur(400)));
+    shop.fake.fail_refund(&outside);
+    shop.deliver_all();
+    let own = shop.own_refund();
+    assert_eq!((own.status, own.returned, own.requires_manual_refund), (RefundStatus::Withdrawn, eur(0), false));
+    shop.run(5);
+    shop.assert_ends(order, 2500, 0);
+    assert!(shop.refunded().is_empty(), "the provider is not asked again");
 }
 
 fn a_refund_that_the_provider_does_not_list_a_day_later_is_made_again<P: Provider>() {

@@ -447,21 +447,11 @@ impl Driver {
         let end = self.random.below(3);
         self.did(format_args!("end refund {id} with {end}, which was pending: {is_pending}"));
         match end {
-            0 | 1 if self.has_withdrawn_rest(&text(refund, "payment_intent")) => {}
             0 => self.shop.fake.fail_refund(&id),
             1 if is_pending => self.shop.fake.cancel_refund(&id),
             _ if is_pending => self.shop.fake.succeed_refund(&id),
             _ => {}
         }
-    }
-
-    /// Whether a part of this payment has gone back for a refund whose rest was withdrawn. If that part failed now, the
-    /// refund would be due again, and `check` would report that less is decided than its amount.
-    fn has_withdrawn_rest(&self, intent: &str) -> bool {
-        let payments = self.shop.payments();
-        let Some(payment) = payments.iter().find(|it| it.reference.as_deref() == Some(intent)) else { return false };
-        let is_withdrawn = |it: &Refund| it.status == RefundStatus::Withdrawn && it.returned.minor_units() > 0;
-        self.shop.refunds().iter().any(|refund| refund.payment_id == payment.id && is_withdrawn(refund))
     }
 
     /// How refunds are made from now on.
