@@ -26,7 +26,7 @@ pub type TestResult = Result<(), Box<dyn std::error::Error>>;
 
 /// A running server. It stops when it is dropped.
 pub struct Server {
-    /// The service behind it, with the system's clock.
+    /// The service behind it, with the system's clock unless the test sets another.
     pub service: TicketingService,
     pub organization: OrganizationId,
     /// An API key with every scope.
@@ -61,6 +61,21 @@ impl Server {
             let builder = builder.clock(SystemClock).entropy(SystemEntropy);
             configure(builder.public_url(format!("http://{address}")))
         });
+        Self::serving(listener, fixture, adjust, app)
+    }
+
+    /// Starts a server for the service of a fixture. It has no rate limit.
+    pub fn of(fixture: Fixture) -> Self {
+        Self::serving(TcpListener::bind("127.0.0.1:0").unwrap(), fixture, |options| options.rate_limit = None, router)
+    }
+
+    fn serving(
+        listener: TcpListener,
+        fixture: Fixture,
+        adjust: impl FnOnce(&mut ServerOptions),
+        app: impl FnOnce(TicketingService, &ServerOptions) -> Router,
+    ) -> Self {
+        let address = listener.local_addr().unwrap();
         let mut options = ServerOptions::default();
         adjust(&mut options);
         let (stop, stopped) = oneshot::channel::<()>();

@@ -42,6 +42,9 @@ mod metrics;
 mod money_notifications;
 mod notification_handlers;
 mod one_line_texts;
+#[macro_use]
+pub(crate) mod operation;
+pub(crate) mod operations;
 mod order_payments;
 mod orders;
 mod organization_lists;

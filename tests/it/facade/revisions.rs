@@ -7,7 +7,8 @@ use ticketing::ticket_type::{CreateTicketType, TicketType, TicketTypeStatus, Upd
 use ticketing::webhook::{EventType, UpdateWebhook, WebhookEndpoint};
 use ticketing::{Caller, Error, Result, TicketingService};
 
-use crate::common::sources::files_under;
+use super::operation::{Kind, Resources};
+use super::operations::OPERATIONS;
 use crate::common::threads::run_at_once;
 use crate::common::*;
 
@@ -31,7 +32,7 @@ fn with_description(text: &str) -> UpdateWebhook {
     UpdateWebhook::default().description(text)
 }
 
-struct Resources {
+struct Sale {
     fixture: Fixture,
     event: Event,
     ticket_type: TicketType,
@@ -39,7 +40,7 @@ struct Resources {
     webhook: WebhookEndpoint,
 }
 
-impl Resources {
+impl Sale {
     fn new() -> Self {
         let fixture = Fixture::new();
         let event = fixture.event();
@@ -74,209 +75,144 @@ impl Resources {
     }
 }
 
-type Operation = fn(&Resources, &ConditionalCaller) -> Result<()>;
-
-/// Every operation that accepts a revision. The deletion of a resource comes after its updates.
-const OPERATIONS: &[(&str, Operation)] = &[
-    ("update_event", |resources, caller| {
-        resources.service().update_event(caller, resources.event.id, retitled("Late Night")).map(drop)
-    }),
-    ("update_event_settings", |resources, caller| {
-        resources.service().update_event_settings(caller, resources.event.id, tagged()).map(drop)
-    }),
-    ("delete_event", |resources, caller| resources.service().delete_event(caller, resources.event.id)),
-    ("update_ticket_type", |resources, caller| {
-        resources.service().update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).map(drop)
-    }),
-    ("delete_ticket_type", |resources, caller| {
-        resources.service().delete_ticket_type(caller, resources.ticket_type.id)
-    }),
-    ("update_discount", |resources, caller| {
-        resources.service().update_discount(caller, resources.discount.id, described("Early birds")).map(drop)
-    }),
-    ("delete_discount", |resources, caller| resources.service().delete_discount(caller, resources.discount.id)),
-    ("update_webhook", |resources, caller| {
-        resources.service().update_webhook(caller, resources.webhook.id, with_description("Ours")).map(drop)
-    }),
-    ("delete_webhook", |resources, caller| resources.service().delete_webhook(caller, resources.webhook.id)),
-];
-
 #[test]
 fn a_change_at_another_revision_is_refused() {
-    for (name, operation) in OPERATIONS {
-        let resources = Resources::new();
-        let caller = &resources.fixture.caller;
-        let before = resources.fixture.all_rows();
-        for other in [&[0][..], &[2], &[2, 3, -1], &[]] {
-            let refused = operation(&resources, &caller.if_revision_in(other.iter().copied()));
-            assert_eq!(refused, Err(Error::RevisionMismatch(1)), "{name} at {other:?}");
+    for operation in OPERATIONS {
+        let (name, Kind::Conditional(call)) = (operation.name, operation.kind) else { continue };
+        let Resources { fixture, ids: [ids, _] } = Resources::new();
+        let changed = |caller: &Caller, revisions: &[i64]| {
+            call(&fixture.service, &caller.if_revision_in(revisions.iter().copied()), &ids)
+        };
+        let other = fixture.other_organization();
+        let before = fixture.all_rows();
+        for revisions in [&[0][..], &[2], &[2, 3, -1], &[]] {
+            let refused = changed(&fixture.caller, revisions);
+            assert_eq!(refused, Err(Error::RevisionMismatch(1)), "{name} at {revisions:?}");
         }
-        assert_eq!(resources.fixture.all_rows(), before, "{name}");
-        assert_eq!(operation(&resources, &caller.if_revision_in([7, 1])), Ok(()), "{name}");
-        assert_ne!(resources.fixture.all_rows(), before, "{name}");
+        let refused = changed(&other, &[99]).expect_err("a resource of another organization");
+        assert!(matches!(refused, Error::NotFound(_)), "{name}: {refused:?}");
+        assert_eq!(fixture.all_rows(), before, "{name}");
+        changed(&fixture.caller, &[7, 1]).expect(name);
+        assert_ne!(fixture.all_rows(), before, "{name}");
     }
 }
 
 #[test]
 fn a_revision_mismatch_comes_before_field_errors() {
-    let resources = Resources::new();
-    let service = resources.service();
-    let conditional = resources.fixture.caller.if_revision(9);
+    let sale = Sale::new();
+    let service = sale.service();
+    let conditional = sale.fixture.caller.if_revision(9);
     let tags = EventSettings::default().tags(["\0"]);
     let mismatch = Error::RevisionMismatch(1);
-    assert_eq!(service.update_event(&conditional, resources.event.id, retitled("")), Err(mismatch.clone()));
-    assert_eq!(service.update_event_settings(&conditional, resources.event.id, tags), Err(mismatch.clone()));
-    assert_eq!(service.update_ticket_type(&conditional, resources.ticket_type.id, renamed("")), Err(mismatch.clone()));
+    assert_eq!(service.update_event(&conditional, sale.event.id, retitled("")), Err(mismatch.clone()));
+    assert_eq!(service.update_event_settings(&conditional, sale.event.id, tags), Err(mismatch.clone()));
+    assert_eq!(service.update_ticket_type(&conditional, sale.ticket_type.id, renamed("")), Err(mismatch.clone()));
     assert_eq!(
-        service.update_discount(&conditional, resources.discount.id, described(&"x".repeat(256))),
+        service.update_discount(&conditional, sale.discount.id, described(&"x".repeat(256))),
         Err(mismatch.clone())
     );
     assert_eq!(
-        service.update_webhook(&conditional, resources.webhook.id, with_description(&"x".repeat(501))),
+        service.update_webhook(&conditional, sale.webhook.id, with_description(&"x".repeat(501))),
         Err(mismatch)
     );
 }
 
 #[test]
-fn the_table_has_every_operation_that_accepts_a_revision() {
-    let mut found = Vec::new();
-    for file in files_under("src/service") {
-        let text = std::fs::read_to_string(file).expect("text");
-        for part in
-            text.split("pub fn ").skip(1).filter(|part| part.starts_with("update_") || part.starts_with("delete_"))
-        {
-            // The operations on organizations are for the program that embeds the service, and have no caller.
-            if !part.split('{').next().is_some_and(|signature| signature.contains("caller: ")) {
-                continue;
-            }
-            let name = part.split(['(', '<']).next().unwrap_or_default();
-            let parameters = part.split("->").next().unwrap_or_default();
-            if !parameters.contains("caller: ") {
-                // It is for the program that embeds the service. An organization has no revision.
-                continue;
-            }
-            assert!(part.contains("(tx, &call, "), "{name} passes the revisions on");
-            found.push(name.to_owned());
-        }
-    }
-    found.sort_unstable();
-    let mut named: Vec<_> = OPERATIONS.iter().map(|(name, _)| (*name).to_owned()).collect();
-    named.sort_unstable();
-    assert_eq!(found, named);
-}
-
-#[test]
-fn an_unknown_resource_is_not_found_at_any_revision() {
-    for (name, operation) in OPERATIONS {
-        let resources = Resources::new();
-        let other = resources.fixture.other_organization().if_revision(99);
-        let refused = operation(&resources, &other).expect_err("a resource of another organization");
-        assert!(matches!(refused, Error::NotFound(_)), "{name}: {refused:?}");
-    }
-}
-
-#[test]
 fn every_change_raises_the_revision_of_its_resource_only() {
-    let resources = Resources::new();
-    let fixture = &resources.fixture;
-    let caller = &resources.fixture.caller;
-    assert_eq!(resources.revisions(), [1, 1, 1, 1]);
-    fixture.service.update_event(caller, resources.event.id, retitled("Late Night")).expect("changed");
-    assert_eq!(resources.revisions(), [2, 1, 1, 1]);
+    let sale = Sale::new();
+    let fixture = &sale.fixture;
+    let caller = &sale.fixture.caller;
+    assert_eq!(sale.revisions(), [1, 1, 1, 1]);
+    fixture.service.update_event(caller, sale.event.id, retitled("Late Night")).expect("changed");
+    assert_eq!(sale.revisions(), [2, 1, 1, 1]);
     fixture
         .service
-        .update_event(caller, resources.event.id, UpdateEvent::default())
+        .update_event(caller, sale.event.id, UpdateEvent::default())
         .expect("an update that changes nothing");
-    assert_eq!(resources.revisions(), [3, 1, 1, 1]);
-    fixture.service.update_event_settings(caller, resources.event.id, tagged()).expect("changed");
-    assert_eq!(resources.revisions(), [4, 1, 1, 1]);
-    fixture.service.update_ticket_type(caller, resources.ticket_type.id, renamed("Box")).expect("changed");
+    assert_eq!(sale.revisions(), [3, 1, 1, 1]);
+    fixture.service.update_event_settings(caller, sale.event.id, tagged()).expect("changed");
+    assert_eq!(sale.revisions(), [4, 1, 1, 1]);
+    fixture.service.update_ticket_type(caller, sale.ticket_type.id, renamed("Box")).expect("changed");
     let hidden = UpdateTicketType::default().status(TicketTypeStatus::DisplayAsUnavailable);
-    fixture.service.update_ticket_type(caller, resources.ticket_type.id, hidden).expect("changed");
-    assert_eq!(resources.revisions(), [4, 3, 1, 1]);
-    fixture.service.update_discount(caller, resources.discount.id, described("Early birds")).expect("changed");
-    assert_eq!(resources.revisions(), [4, 3, 2, 1]);
-    fixture.service.update_webhook(caller, resources.webhook.id, with_description("Ours")).expect("changed");
-    fixture.service.rotate_webhook_secret(caller, resources.webhook.id).expect("rotated");
-    assert_eq!(resources.revisions(), [4, 3, 2, 3]);
+    fixture.service.update_ticket_type(caller, sale.ticket_type.id, hidden).expect("changed");
+    assert_eq!(sale.revisions(), [4, 3, 1, 1]);
+    fixture.service.update_discount(caller, sale.discount.id, described("Early birds")).expect("changed");
+    assert_eq!(sale.revisions(), [4, 3, 2, 1]);
+    fixture.service.update_webhook(caller, sale.webhook.id, with_description("Ours")).expect("changed");
+    fixture.service.rotate_webhook_secret(caller, sale.webhook.id).expect("rotated");
+    assert_eq!(sale.revisions(), [4, 3, 2, 3]);
     for (status, revision) in [(EventStatus::Drafted, 5), (EventStatus::Published, 6), (EventStatus::Cancelled, 7)] {
-        assert_eq!(fixture.set_event_status(resources.event.id, status).expect("moved").revision, revision);
+        assert_eq!(fixture.set_event_status(sale.event.id, status).expect("moved").revision, revision);
     }
-    assert_eq!(resources.revisions(), [7, 3, 2, 3]);
+    assert_eq!(sale.revisions(), [7, 3, 2, 3]);
 }
 
 #[test]
 fn sales_page_views_and_discount_uses_raise_no_revision() {
-    let resources = Resources::new();
-    let fixture = &resources.fixture;
-    let caller = &resources.fixture.caller;
-    fixture.service.record_page_view(caller, resources.event.id).expect("a view");
-    let order = fixture.order_with_code(&resources.ticket_type, 2, "EARLY");
+    let sale = Sale::new();
+    let fixture = &sale.fixture;
+    let caller = &sale.fixture.caller;
+    fixture.service.record_page_view(caller, sale.event.id).expect("a view");
+    let order = fixture.order_with_code(&sale.ticket_type, 2, "EARLY");
     fixture.service.payment_completed(caller, order.id).expect("paid");
-    fixture.issue(&resources.ticket_type, 1);
-    let event_id = resources.event.id;
+    fixture.issue(&sale.ticket_type, 1);
+    let event_id = sale.event.id;
     let code = "EARLY".to_owned();
     let basket = ValidateDiscount::new(event_id, code, []);
     fixture.service.validate_discount(caller, basket).expect("an answer");
-    assert_eq!((fixture.sold(&resources.ticket_type), fixture.discount_uses(&resources.discount)), (3, 1));
+    assert_eq!((fixture.sold(&sale.ticket_type), fixture.discount_uses(&sale.discount)), (3, 1));
     fixture.service.cancel_order(caller, order.id).expect("cancelled");
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(resources.revisions(), [1, 1, 1, 1]);
+    assert_eq!(sale.revisions(), [1, 1, 1, 1]);
 }
 
 #[test]
 fn status_changes_by_the_system_raise_the_revision() {
-    let resources = Resources::new();
-    let fixture = &resources.fixture;
-    let order = fixture.paid_order(&resources.ticket_type, 10);
-    assert_eq!((fixture.event_status(resources.event.id), resources.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
+    let sale = Sale::new();
+    let fixture = &sale.fixture;
+    let order = fixture.paid_order(&sale.ticket_type, 10);
+    assert_eq!((fixture.event_status(sale.event.id), sale.revisions()), (EventStatus::SoldOut, [2, 1, 1, 1]));
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
-    assert_eq!(
-        (fixture.event_status(resources.event.id), resources.revisions()),
-        (EventStatus::Published, [3, 1, 1, 1])
-    );
-    fixture.paid_order(&resources.ticket_type, 10);
+    assert_eq!((fixture.event_status(sale.event.id), sale.revisions()), (EventStatus::Published, [3, 1, 1, 1]));
+    fixture.paid_order(&sale.ticket_type, 10);
     let more = CreateTicketType::new("Balcony", eur(0), 1);
-    fixture.service.create_ticket_type(&fixture.caller, resources.event.id, more).expect("a type");
-    assert_eq!(
-        (fixture.event_status(resources.event.id), resources.revisions()),
-        (EventStatus::Published, [5, 1, 1, 1])
-    );
+    fixture.service.create_ticket_type(&fixture.caller, sale.event.id, more).expect("a type");
+    assert_eq!((fixture.event_status(sale.event.id), sale.revisions()), (EventStatus::Published, [5, 1, 1, 1]));
     fixture.set_clock(EVENT_END);
-    assert_eq!((fixture.event_status(resources.event.id), resources.revisions()), (EventStatus::Expired, [6, 1, 1, 1]));
+    assert_eq!((fixture.event_status(sale.event.id), sale.revisions()), (EventStatus::Expired, [6, 1, 1, 1]));
     // A caller that read the event before it ended has an older revision.
     let seen = fixture.caller.if_revision(5);
-    let refused = fixture.service.update_event(&seen, resources.event.id, retitled("Late Night"));
+    let refused = fixture.service.update_event(&seen, sale.event.id, retitled("Late Night"));
     assert_eq!(refused, Err(Error::RevisionMismatch(6)));
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(resources.revisions(), [6, 1, 1, 1], "storing the expiry changes no revision");
+    assert_eq!(sale.revisions(), [6, 1, 1, 1], "storing the expiry changes no revision");
     let seen = fixture.caller.if_revision(6);
     assert_eq!(
-        fixture.service.update_event(&seen, resources.event.id, retitled("Late Night")).expect("changed").revision,
+        fixture.service.update_event(&seen, sale.event.id, retitled("Late Night")).expect("changed").revision,
         7
     );
 }
 
 #[test]
 fn the_expiry_of_an_event_counts_as_a_revision_before_it_is_stored() {
-    let resources = Resources::new();
-    let fixture = &resources.fixture;
+    let sale = Sale::new();
+    let fixture = &sale.fixture;
     fixture.set_clock(EVENT_END);
     let seen = fixture.caller.if_revision(2);
-    let changed = fixture.service.update_event_settings(&seen, resources.event.id, tagged()).expect("changed");
+    let changed = fixture.service.update_event_settings(&seen, sale.event.id, tagged()).expect("changed");
     assert_eq!((changed.status, changed.revision), (EventStatus::Expired, 3));
     fixture.service.run_maintenance().expect("a run");
-    assert_eq!(resources.event(), 3);
+    assert_eq!(sale.event(), 3);
 }
 
 const THREADS: usize = 16;
 
 /// Returns how many of 16 threads change an event, a ticket type, a discount and a webhook endpoint at the same time.
 fn simultaneous_changes(condition: fn(&Caller) -> ConditionalCaller) -> [usize; 4] {
-    let resources = Resources::new();
-    let caller = condition(&resources.fixture.caller);
-    let service = resources.service();
-    let other = resources.fixture.second_service();
+    let sale = Sale::new();
+    let caller = condition(&sale.fixture.caller);
+    let service = sale.service();
+    let other = sale.fixture.second_service();
     let count = |change: &(dyn Fn(usize) -> Result<()> + Sync)| {
         let results = run_at_once(THREADS, change);
         let refused = |result: &Result<()>| matches!(result, Err(Error::RevisionMismatch(2)));
@@ -285,14 +221,10 @@ fn simultaneous_changes(condition: fn(&Caller) -> ConditionalCaller) -> [usize; 
     };
     let service = |number: usize| if number.is_multiple_of(2) { service } else { &other };
     [
-        count(&|n| service(n).update_event(&caller, resources.event.id, retitled(&format!("Night {n}"))).map(drop)),
-        count(&|n| {
-            service(n).update_ticket_type(&caller, resources.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)
-        }),
-        count(&|n| service(n).update_discount(&caller, resources.discount.id, described(&format!("{n}"))).map(drop)),
-        count(&|n| {
-            service(n).update_webhook(&caller, resources.webhook.id, with_description(&format!("{n}"))).map(drop)
-        }),
+        count(&|n| service(n).update_event(&caller, sale.event.id, retitled(&format!("Night {n}"))).map(drop)),
+        count(&|n| service(n).update_ticket_type(&caller, sale.ticket_type.id, renamed(&format!("Box {n}"))).map(drop)),
+        count(&|n| service(n).update_discount(&caller, sale.discount.id, described(&format!("{n}"))).map(drop)),
+        count(&|n| service(n).update_webhook(&caller, sale.webhook.id, with_description(&format!("{n}"))).map(drop)),
     ]
 }
 

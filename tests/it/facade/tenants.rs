@@ -2,208 +2,24 @@
 
 use std::fmt::Debug;
 
-use ticketing::discount::{
-    BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, UpdateDiscount, ValidateDiscount,
-};
-use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, UploadScans};
+use ticketing::discount::{BasketItem, CreateDiscount, DiscountRefusal, ListDiscounts, ValidateDiscount};
+use ticketing::door::UploadScans;
 use ticketing::error::{Reason, ResourceKind};
-use ticketing::event::{EventSettings, ListEvents, UpdateEvent};
-use ticketing::id::{
-    ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId,
-    WebhookDeliveryId, WebhookId,
-};
+use ticketing::event::ListEvents;
+use ticketing::id::TicketTypeId;
 use ticketing::order::{CreateOrder, ListOrders, NewOrderItem};
-use ticketing::page::PageRequest;
 use ticketing::payment::{
-    ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded, Refund, RefundMethod, RefundOrder,
+    ListLedgerEntries, ListPayments, ListRefunds, ManualMethod, MarkRefunded, Refund, RefundMethod,
 };
 use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
-use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
-use ticketing::{Caller, Error, Result, TicketingService};
+use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType};
+use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks};
+use ticketing::{Error, Result};
 
+use super::operation::{Foreign, Ids, Resources};
+use super::operations::OPERATIONS;
 use crate::common::door::let_in;
-use crate::common::sources::{files_under, is_of_optional_feature};
 use crate::common::*;
-
-/// The ids of an organization's resources, or unknown ids.
-#[derive(Clone, Copy)]
-struct Ids {
-    event: EventId,
-    door_link: ApiKeyId,
-    ticket_type: TicketTypeId,
-    order: OrderId,
-    payment: PaymentId,
-    refund: RefundId,
-    entry: LedgerEntryId,
-    ticket: TicketId,
-    discount: DiscountId,
-    webhook: WebhookId,
-    delivery: WebhookDeliveryId,
-}
-
-fn new_discount(event: EventId) -> CreateDiscount {
-    CreateDiscount::percentage("OWN", 10).event(event)
-}
-
-fn validation(event_id: EventId, code: &str, ticket_type_id: TicketTypeId) -> ValidateDiscount {
-    let ticket_items = vec![BasketItem::new(ticket_type_id, 1, eur(0))];
-    ValidateDiscount::new(event_id, code, ticket_items)
-}
-
-type Operation = fn(&TicketingService, &Caller, Ids) -> Result<()>;
-
-/// Operations with an id in the path: their refusals name the kind of resource that does not exist.
-const BY_PATH: &[(&str, ResourceKind, Operation)] = &[
-    ("get_event", ResourceKind::Event, |service, caller, ids| service.get_event(caller, ids.event).map(drop)),
-    ("get_roster", ResourceKind::Event, |service, caller, ids| {
-        service.get_roster(caller, ids.event, GetRoster::new()).map(drop)
-    }),
-    ("get_roster_order", ResourceKind::Event, |service, caller, ids| {
-        service.get_roster_order(caller, ids.event, ids.order).map(drop)
-    }),
-    ("list_scans", ResourceKind::Event, |service, caller, ids| {
-        service.list_scans(caller, ids.event, ListScans::new()).map(drop)
-    }),
-    ("create_door_link", ResourceKind::Event, |service, caller, ids| {
-        service.create_door_link(caller, ids.event, CreateDoorLink::new("Gate")).map(drop)
-    }),
-    ("list_door_links", ResourceKind::Event, |service, caller, ids| {
-        service.list_door_links(caller, ids.event, ListDoorLinks::new()).map(drop)
-    }),
-    ("revoke_door_link", ResourceKind::DoorLink, |service, caller, ids| {
-        service.revoke_door_link(caller, ids.event, ids.door_link)
-    }),
-    ("update_event", ResourceKind::Event, |service, caller, ids| {
-        service.update_event(caller, ids.event, UpdateEvent::default()).map(drop)
-    }),
-    ("update_event_settings", ResourceKind::Event, |service, caller, ids| {
-        service.update_event_settings(caller, ids.event, EventSettings::default()).map(drop)
-    }),
-    ("record_page_view", ResourceKind::Event, |service, caller, ids| service.record_page_view(caller, ids.event)),
-    ("delete_event", ResourceKind::Event, |service, caller, ids| service.delete_event(caller, ids.event)),
-    ("get_event_summary", ResourceKind::Event, |service, caller, ids| {
-        service.get_event_summary(caller, ids.event).map(drop)
-    }),
-    ("list_ticket_types", ResourceKind::Event, |service, caller, ids| {
-        service.list_ticket_types(caller, ids.event, ListTicketTypes::default()).map(drop)
-    }),
-    ("create_ticket_type", ResourceKind::Event, |service, caller, ids| {
-        service.create_ticket_type(caller, ids.event, CreateTicketType::new("Seat", eur(1), 1)).map(drop)
-    }),
-    ("get_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
-        service.get_ticket_type(caller, ids.ticket_type).map(drop)
-    }),
-    ("update_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
-        service.update_ticket_type(caller, ids.ticket_type, UpdateTicketType::default()).map(drop)
-    }),
-    ("delete_ticket_type", ResourceKind::TicketType, |service, caller, ids| {
-        service.delete_ticket_type(caller, ids.ticket_type)
-    }),
-    ("get_order", ResourceKind::Order, |service, caller, ids| service.get_order(caller, ids.order).map(drop)),
-    ("get_order_details", ResourceKind::Order, |service, caller, ids| {
-        service.get_order_details(caller, ids.order).map(drop)
-    }),
-    ("get_checkout", ResourceKind::Order, |service, caller, ids| service.get_checkout(caller, ids.order).map(drop)),
-    ("renew_checkout", ResourceKind::Order, |service, caller, ids| service.renew_checkout(caller, ids.order).map(drop)),
-    ("cancel_order", ResourceKind::Order, |service, caller, ids| service.cancel_order(caller, ids.order).map(drop)),
-    ("refund_order", ResourceKind::Order, |service, caller, ids| {
-        let keyed = caller.with_idempotency_key("refund");
-        service.refund_order(&keyed, ids.order, RefundOrder::of_amount(eur(1))).map(drop)
-    }),
-    ("mark_order_refunded", ResourceKind::Order, |service, caller, ids| {
-        service.mark_order_refunded(caller, ids.order, MarkRefunded::all(RefundMethod::Cash)).map(drop)
-    }),
-    ("withdraw_refund", ResourceKind::Refund, |service, caller, ids| {
-        service.withdraw_refund(caller, ids.refund).map(drop)
-    }),
-    ("get_order_balance", ResourceKind::Order, |service, caller, ids| {
-        service.get_order_balance(caller, ids.order).map(drop)
-    }),
-    ("mark_order_paid", ResourceKind::Order, |service, caller, ids| {
-        service.mark_order_paid(caller, ids.order, ManualMethod::Cash).map(drop)
-    }),
-    ("mark_checkout_reminder_sent", ResourceKind::Order, |service, caller, ids| {
-        service.mark_checkout_reminder_sent(caller, ids.order).map(drop)
-    }),
-    ("payment_completed", ResourceKind::Order, |service, caller, ids| {
-        service.payment_completed(caller, ids.order).map(drop)
-    }),
-    ("payment_failed", ResourceKind::Order, |service, caller, ids| service.payment_failed(caller, ids.order).map(drop)),
-    ("get_ticket", ResourceKind::Ticket, |service, caller, ids| service.get_ticket(caller, ids.ticket).map(drop)),
-    ("cancel_ticket", ResourceKind::Ticket, |service, caller, ids| service.cancel_ticket(caller, ids.ticket).map(drop)),
-    ("get_discount", ResourceKind::Discount, |service, caller, ids| {
-        service.get_discount(caller, ids.discount).map(drop)
-    }),
-    ("update_discount", ResourceKind::Discount, |service, caller, ids| {
-        service.update_discount(caller, ids.discount, UpdateDiscount::default()).map(drop)
-    }),
-    ("delete_discount", ResourceKind::Discount, |service, caller, ids| service.delete_discount(caller, ids.discount)),
-    ("get_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.get_webhook(caller, ids.webhook).map(drop)
-    }),
-    ("update_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.update_webhook(caller, ids.webhook, UpdateWebhook::default()).map(drop)
-    }),
-    ("delete_webhook", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.delete_webhook(caller, ids.webhook)
-    }),
-    ("rotate_webhook_secret", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.rotate_webhook_secret(caller, ids.webhook).map(drop)
-    }),
-    ("list_webhook_deliveries", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.list_webhook_deliveries(caller, ids.webhook, ListWebhookDeliveries::default()).map(drop)
-    }),
-    ("resend_webhook_delivery", ResourceKind::WebhookEndpoint, |service, caller, ids| {
-        service.resend_webhook_delivery(caller, ids.webhook, ids.delivery).map(drop)
-    }),
-];
-
-/// Operations with an id in the body or in the query: their refusals are field errors.
-const BY_FIELD: &[(&str, &str, Operation)] = &[
-    ("create_order", "eventId", |service, caller, ids| {
-        service.create_order(caller, CreateOrder::new(ids.event, new_customer(), ids.ticket_type, 1)).map(drop)
-    }),
-    ("issue_tickets", "ticketId", |service, caller, ids| {
-        let request = IssueTickets::new(ids.ticket_type, new_customer(), 1);
-        service.issue_tickets(caller, request).map(drop)
-    }),
-    ("list_events", "cursor", |service, caller, ids| {
-        let page = PageRequest::default().after(ids.event);
-        service.list_events(caller, ListEvents::default().page(page)).map(drop)
-    }),
-    ("list_orders", "cursor", |service, caller, ids| {
-        let page = PageRequest::default().after(ids.order);
-        service.list_orders(caller, ListOrders::default().page(page)).map(drop)
-    }),
-    ("list_tickets", "cursor", |service, caller, ids| {
-        let page = PageRequest::default().after(ids.ticket);
-        service.list_tickets(caller, ListTickets::default().page(page)).map(drop)
-    }),
-    ("create_discount", "eventId", |service, caller, ids| {
-        service.create_discount(caller, new_discount(ids.event)).map(drop)
-    }),
-    ("validate_discount", "eventId", |service, caller, ids| {
-        service.validate_discount(caller, validation(ids.event, "EARLY", ids.ticket_type)).map(drop)
-    }),
-    ("list_refunds", "cursor", |service, caller, ids| {
-        service.list_refunds(caller, ListRefunds::default().after(ids.refund)).map(drop)
-    }),
-    ("list_payments", "cursor", |service, caller, ids| {
-        service.list_payments(caller, ListPayments::default().after(ids.payment)).map(drop)
-    }),
-    ("list_ledger_entries", "cursor", |service, caller, ids| {
-        service.list_ledger_entries(caller, ListLedgerEntries::default().after(ids.entry)).map(drop)
-    }),
-    ("list_discounts", "cursor", |service, caller, ids| {
-        let page = PageRequest::default().after(ids.discount);
-        service.list_discounts(caller, ListDiscounts::default().page(page)).map(drop)
-    }),
-    ("list_webhooks", "cursor", |service, caller, ids| {
-        let page = PageRequest::default().after(ids.webhook);
-        service.list_webhooks(caller, ListWebhooks::default().page(page)).map(drop)
-    }),
-];
 
 /// A refund that has to be given back by hand.
 fn owed_refund(fixture: &Fixture, ticket_type: &TicketType) -> Refund {
@@ -214,97 +30,38 @@ fn owed_refund(fixture: &Fixture, ticket_type: &TicketType) -> Refund {
 }
 
 #[test]
-fn the_table_has_every_operation_with_an_id_in_its_path() {
-    let mut found = Vec::new();
-    for file in files_under("src/service").iter().filter(|file| !is_of_optional_feature(file)) {
-        let text = std::fs::read_to_string(file).expect("text");
-        for part in text.split("pub fn ").skip(1) {
-            let parameters = part.split("->").next().unwrap_or_default();
-            let names_an_id = parameters.contains("Id,") || parameters.contains("Id)");
-            if parameters.contains("caller: ") && names_an_id {
-                found.push(parameters.split(['(', '<']).next().unwrap_or_default().to_owned());
-            }
+fn resources_of_another_organization_are_answered_like_unknown_ones() {
+    let resources = Resources::new();
+    let fixture = &resources.fixture;
+    let (caller, others) = (fixture.other_organization(), resources.ids[0]);
+    let before = fixture.all_rows();
+    for operation in OPERATIONS {
+        let name = operation.name;
+        let call = |ids| (operation.call)(&fixture.service, &caller, ids);
+        match operation.foreign {
+            Foreign::Unknown(kind) => assert_eq!(call(&others), Err(Error::NotFound(kind)), "{name}"),
+            Foreign::Field(field) => assert_eq!(paths(call(&others)), [field], "{name}"),
+            Foreign::Nothing => continue,
         }
+        assert_eq!(call(&others), call(&Ids::unknown()), "{name}");
     }
-    found.sort_unstable();
-    let mut named: Vec<_> = BY_PATH.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    named.sort_unstable();
-    assert_eq!(found, named);
+    assert_eq!(fixture.all_rows(), before, "nothing has changed");
 }
 
 #[test]
-fn resources_of_another_organization_are_answered_like_unknown_ones() {
-    let fixture = Fixture::new();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let order = fixture.order(&ticket_type, 1);
-    let webhook = fixture.webhook([EventType::TicketIssued]).endpoint;
-    let ticket = fixture.issue(&ticket_type, 1).remove(0);
-    let discount = fixture.discount(percent_off(&event, "EARLY", 10));
-    fixture.fail_all_deliveries();
-    let owed = owed_refund(&fixture, &ticket_type);
-    let entries = fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("a page");
-    let others = Ids {
-        event: event.id,
-        door_link: fixture.gate(&event).key().expect("a key"),
-        ticket_type: ticket_type.id,
-        order: order.id,
-        payment: owed.payment_id,
-        refund: owed.id,
-        entry: entries.data[0].id,
-        ticket: ticket.id,
-        discount: discount.id,
-        webhook: webhook.id,
-        delivery: fixture.deliveries(webhook.id)[0].id,
-    };
-    let unknown = Ids {
-        event: "event_0000000000001".parse().expect("an id"),
-        door_link: "key_0000000000001".parse().expect("an id"),
-        ticket_type: "type_0000000000001".parse().expect("an id"),
-        order: "order_0000000000001".parse().expect("an id"),
-        payment: "payment_0000000000001".parse().expect("an id"),
-        refund: "refund_0000000000001".parse().expect("an id"),
-        entry: "entry_0000000000001".parse().expect("an id"),
-        ticket: "ticket_0000000000001".parse().expect("an id"),
-        discount: "discount_0000000000001".parse().expect("an id"),
-        webhook: "webhook_0000000000001".parse().expect("an id"),
-        delivery: "delivery_0000000000001".parse().expect("an id"),
-    };
-    let state = || {
-        let service = &fixture.service;
-        (
-            service.get_event(&fixture.caller, event.id),
-            service.get_ticket_type(&fixture.caller, ticket_type.id),
-            service.get_order(&fixture.caller, order.id),
-            service.list_refunds(&fixture.caller, ListRefunds::default()),
-            service.get_ticket(&fixture.caller, ticket.id),
-            service.get_discount(&fixture.caller, discount.id),
-            service.get_webhook(&fixture.caller, webhook.id),
-            fixture.stored("SELECT COUNT(*) FROM webhook_outbox"),
-            fixture.stored("SELECT COUNT(*) FROM api_keys WHERE revoked_at IS NULL"),
-            service.list_orders(&fixture.caller, ListOrders::default()).map(|page| page.data.len()),
-        )
-    };
-    let before = state();
+fn ids_of_another_organization_are_unknown_among_those_of_the_caller() {
+    let resources = Resources::new();
+    let fixture = &resources.fixture;
+    let (others, unknown) = (resources.ids[0], Ids::unknown());
     let caller = fixture.other_organization();
-    for (name, kind, operation) in BY_PATH {
-        let refused = operation(&fixture.service, &caller, others);
-        assert_eq!(refused, Err(Error::NotFound(*kind)), "{name}");
-        assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");
-    }
-    let resent = fixture.service.resend_webhook_delivery(&fixture.caller, others.webhook, unknown.delivery);
-    assert_eq!(resent.map(drop), Err(Error::NotFound(ResourceKind::WebhookDelivery)));
-    for (name, field, operation) in BY_FIELD {
-        let refused = operation(&fixture.service, &caller, others);
-        assert_eq!(refused, operation(&fixture.service, &caller, unknown), "{name}");
-        assert_eq!(paths(refused), [*field], "{name}");
-    }
-    assert_eq!(state(), before, "nothing has changed");
-
-    // A ticket type of the other organization in an order for an event of the caller.
     let own = fixture.service.create_event(&caller, new_event(|_| {})).expect("an event");
     let own_type = CreateTicketType::new("Seat", eur(0), 10);
     let own_type = fixture.service.create_ticket_type(&caller, own.id, own_type).expect("a type");
+    let own_webhook = CreateWebhook::new("https://example.com/own", [EventType::TicketIssued]);
+    let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
+    let before = fixture.all_rows();
+
+    // A ticket type in an order, and as the cursor of a list.
     let order_of = |id| {
         let mut request = CreateOrder::new(own.id, new_customer(), own_type.id, 1);
         request.items.push(NewOrderItem::new(id, 1));
@@ -319,32 +76,32 @@ fn resources_of_another_organization_are_answered_like_unknown_ones() {
     assert_eq!(cursor(others.ticket_type), cursor(unknown.ticket_type));
     assert_eq!(paths(cursor(others.ticket_type)), ["cursor"]);
 
-    // A ticket type of the other organization in a discount and in a basket for an event of the caller, and its
-    // discount code.
+    // A ticket type in a discount and in a basket, and a discount code.
     let limited_to = |id| {
-        let limited = new_discount(own.id).applicable_ticket_types([own_type.id, id]);
-        fixture.service.create_discount(&caller, limited).map(drop)
+        let new = CreateDiscount::percentage("OWN", 10).event(own.id).applicable_ticket_types([own_type.id, id]);
+        fixture.service.create_discount(&caller, new).map(drop)
     };
     assert_eq!(limited_to(others.ticket_type), limited_to(unknown.ticket_type));
     assert_eq!(paths(limited_to(others.ticket_type)), ["applicableTicketTypes[1]"]);
-    let basket_of = |id| fixture.service.validate_discount(&caller, validation(own.id, "EARLY", id));
+    let basket_of = |id: TicketTypeId| {
+        let request = ValidateDiscount::new(own.id, "UNUSED", vec![BasketItem::new(id, 1, eur(0))]);
+        fixture.service.validate_discount(&caller, request)
+    };
     assert_eq!(basket_of(others.ticket_type), basket_of(unknown.ticket_type));
     assert_eq!(paths(basket_of(others.ticket_type)), ["ticketItems[0].ticketId"]);
     assert_eq!(basket_of(own_type.id).expect("an answer").error, Some(DiscountRefusal::NotFound));
 
-    // A delivery of the other organization at an endpoint of the caller.
-    let own_webhook = CreateWebhook::new("https://example.com/own", [EventType::TicketIssued]);
-    let own_webhook = fixture.service.create_webhook(&caller, own_webhook).expect("an endpoint").endpoint.id;
-    let resend = |id| fixture.service.resend_webhook_delivery(&caller, own_webhook, id);
+    // A delivery at an endpoint.
+    let resend = |id| fixture.service.resend_webhook_delivery(&caller, own_webhook, id).map(drop);
+    assert_eq!(resend(others.delivery), Err(Error::NotFound(ResourceKind::WebhookDelivery)));
     assert_eq!(resend(others.delivery), resend(unknown.delivery));
-    assert_not_found(resend(others.delivery));
     let cursor = |id| {
         let request = ListWebhookDeliveries::default().after(id);
         fixture.service.list_webhook_deliveries(&caller, own_webhook, request).map(drop)
     };
     assert_eq!(cursor(others.delivery), cursor(unknown.delivery));
     assert_eq!(paths(cursor(others.delivery)), ["cursor"]);
-    assert_eq!(state(), before, "nothing has changed");
+    assert_eq!(fixture.all_rows(), before, "nothing has changed");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `ETag` and `If-Match`: revisions as entity tags, and conditional PATCH and DELETE requests.
 
-use std::sync::Barrier;
-
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of};
+use crate::facade::operation::{Kind, Resources};
+use crate::http::operations::{routes, send};
+use crate::http::walkthrough::Document;
 use serde_json::{Value, json};
 
 /// A resource that has a revision.
@@ -23,23 +24,9 @@ impl Resource {
     }
 }
 
-/// One resource of each type that has revisions.
-struct Resources {
-    event: Resource,
-    ticket_type: Resource,
-    discount: Resource,
-    webhook: Resource,
-}
-
-impl Resources {
-    /// All of them. The event comes first, and can be deleted only after the others.
-    fn all(&self) -> [&Resource; 4] {
-        [&self.event, &self.ticket_type, &self.discount, &self.webhook]
-    }
-}
-
-/// Opens a connection and creates a resource of each type.
-fn create_resources(server: &Server) -> (Client, Resources) {
+/// Opens a connection and creates a resource of each type that has revisions: an event, a ticket type, a discount and a
+/// webhook endpoint.
+fn create_resources(server: &Server) -> (Client, [Resource; 4]) {
     let mut client = server.client();
     let EventOnSale { event, ticket_type } = event_on_sale(&mut client, "summer-night");
     let discount = json!({
@@ -49,12 +36,12 @@ fn create_resources(server: &Server) -> (Client, Resources) {
     let discount = id(&client.post("/v1/discounts", &discount).expect(201));
     let webhook = json!({"url": "https://example.com/hook", "events": ["order.completed"]});
     let webhook = id(&client.post("/v1/webhooks", &webhook).expect(201));
-    let resources = Resources {
-        event: Resource::new(format!("/v1/events/{event}"), json!({"title": "Late Night"})),
-        ticket_type: Resource::new(format!("/v1/ticket-types/{ticket_type}"), json!({"name": "Box"})),
-        discount: Resource::new(format!("/v1/discounts/{discount}"), json!({"description": "Early birds"})),
-        webhook: Resource::new(format!("/v1/webhooks/{webhook}"), json!({"description": "Ours"})),
-    };
+    let resources = [
+        Resource::new(format!("/v1/events/{event}"), json!({"title": "Late Night"})),
+        Resource::new(format!("/v1/ticket-types/{ticket_type}"), json!({"name": "Box"})),
+        Resource::new(format!("/v1/discounts/{discount}"), json!({"description": "Early birds"})),
+        Resource::new(format!("/v1/webhooks/{webhook}"), json!({"description": "Ours"})),
+    ];
     (client, resources)
 }
 
@@ -68,14 +55,14 @@ fn patch(client: &mut Client, path: &str, conditions: &[&str], body: &Value) -> 
 fn the_etag_of_a_resource_is_its_revision() {
     let server = Server::start();
     let (mut client, resources) = create_resources(&server);
-    for Resource { path, change } in resources.all() {
+    for Resource { path, change } in &resources {
         assert_eq!(client.get(path).expect(200).header("etag"), Some("\"1\""), "{path}");
         assert_eq!(client.send("HEAD", path, &[], b"").expect(200).header("etag"), Some("\"1\""), "{path}");
         assert_eq!(client.patch(path, change).expect(200).header("etag"), Some("\"2\""), "{path}");
         assert_eq!(client.get(path).header("etag"), Some("\"2\""), "{path}");
         assert_eq!(client.get(path).json()["revision"], 2, "{path}");
     }
-    let event = &resources.event.path;
+    let event = &resources[0].path;
     let settings = client.patch(&format!("{event}/settings"), &json!({"isFeatured": true})).expect(200);
     assert_eq!(settings.header("etag"), Some("\"3\""));
     client.patch(event, &json!({"status": "CANCELLED"})).expect(200);
@@ -86,7 +73,7 @@ fn the_etag_of_a_resource_is_its_revision() {
 fn a_response_without_a_revision_has_no_etag() {
     let server = Server::start();
     let (mut client, resources) = create_resources(&server);
-    let order = order_of(resources.event.id(), resources.ticket_type.id(), 1);
+    let order = order_of(resources[0].id(), resources[1].id(), 1);
     let order = client.post("/v1/orders", &order).expect(201);
     let order = format!("/v1/orders/{}", order.json()["order"]["id"].as_str().unwrap());
     for path in ["/v1/events", "/v1/orders", "/v1/discounts", "/v1/webhooks", &order] {
@@ -96,33 +83,10 @@ fn a_response_without_a_revision_has_no_etag() {
 }
 
 #[test]
-fn the_etag_changes_when_an_event_sells_out_but_not_with_each_sale_or_page_view() {
-    let server = Server::start();
-    let (mut client, resources) = create_resources(&server);
-    client.post_empty(&format!("{}/page-views", resources.event.path)).expect(204);
-    let mut order = order_of(resources.event.id(), resources.ticket_type.id(), 10);
-    order["discountCode"] = json!("EARLY");
-    let sell = |client: &mut Client| {
-        let created = client.post("/v1/orders", &order).expect(201).json();
-        client.post_empty(&format!("/v1/orders/{}/mark-paid", created["order"]["id"].as_str().unwrap())).expect(200);
-    };
-    for _ in 0..9 {
-        sell(&mut client);
-    }
-    for resource in resources.all() {
-        assert_eq!(client.get(&resource.path).header("etag"), Some("\"1\""), "{}", resource.path);
-    }
-    sell(&mut client);
-    let sold_out = client.get(&resources.event.path);
-    assert_eq!(sold_out.json()["status"], "SOLD_OUT");
-    assert_eq!(sold_out.header("etag"), Some("\"2\""));
-}
-
-#[test]
 fn a_patch_is_applied_if_one_of_the_tags_matches() {
     let server = Server::start();
     let (mut client, resources) = create_resources(&server);
-    for Resource { path, change } in resources.all() {
+    for Resource { path, change } in &resources {
         for (conditions, tag) in [
             (&["If-Match: \"1\""][..], "\"2\""),
             (&["If-Match: \"7\", \"2\""], "\"3\""),
@@ -141,7 +105,7 @@ fn a_patch_is_applied_if_one_of_the_tags_matches() {
 fn without_a_matching_tag_the_precondition_fails_and_nothing_changes() {
     let server = Server::start();
     let (mut client, resources) = create_resources(&server);
-    for Resource { path, change } in resources.all() {
+    for Resource { path, change } in &resources {
         let before = client.get(path).expect(200);
         let tags = r#""2" "0" W/"1" 1 "01" "+1" "1 '1' "2","3" "x" "1x" "99999999999999999999" ü **"#;
         for tags in tags.split(' ').chain(["", "\" 1\""]) {
@@ -158,18 +122,16 @@ fn without_a_matching_tag_the_precondition_fails_and_nothing_changes() {
 }
 
 #[test]
-fn a_resource_is_deleted_if_its_tag_matches() {
-    let server = Server::start();
-    let (mut client, resources) = create_resources(&server);
-    for Resource { path, change } in resources.all().into_iter().rev() {
-        client.patch(path, change).expect(200);
-        client.send("DELETE", path, &["If-Match: \"1\""], b"").expect(412);
-        client.send("DELETE", path, &["If-Match: \"2\""], b"").expect(204);
-        // A deleted resource is not found, with any tag.
-        for line in ["If-Match: \"2\"", "If-Match: \"1\"", "If-Match: *"] {
-            assert_eq!(client.send("DELETE", path, &[line], b"").expect(404).code(), "not-found", "{path}");
-            assert_eq!(patch(&mut client, path, &[line], change).expect(404).code(), "not-found", "{path}");
-        }
+fn every_operation_with_a_revision_is_executed_only_if_a_tag_matches() {
+    let document = Document::of(&Server::start());
+    for operation in routes().filter(|operation| matches!(operation.kind, Kind::Conditional(_))) {
+        let Resources { fixture, ids: [ids, _] } = Resources::new();
+        let server = Server::of(fixture);
+        let send = |tag: &str| send(&mut server.client(), &document, operation, &ids, &[&format!("If-Match: {tag}")]);
+        assert_eq!(send("\"2\"").expect(412).code(), "precondition-failed", "{}", operation.name);
+        let done = send("\"1\"");
+        assert_eq!(done.status, operation.status, "{}: {done:?}", operation.name);
+        assert_eq!(send("\"1\"").status, if done.status == 204 { 404 } else { 412 }, "{}", operation.name);
     }
 }
 
@@ -177,56 +139,10 @@ fn a_resource_is_deleted_if_its_tag_matches() {
 fn requests_other_than_patch_and_delete_ignore_if_match() {
     let server = Server::start();
     let (mut client, resources) = create_resources(&server);
-    let event = &resources.event.path;
+    let event = &resources[0].path;
     for (method, path, status) in
         [("GET", event.clone(), 200), ("HEAD", event.clone(), 200), ("POST", format!("{event}/page-views"), 204)]
     {
         client.send(method, &path, &["If-Match: \"99\""], b"").expect(status);
     }
-}
-
-/// How many concurrent changes of one event succeeded, and how many got 412.
-#[derive(Debug, PartialEq, Eq)]
-struct Outcomes {
-    changed: usize,
-    precondition_failed: usize,
-}
-
-/// Lets 12 clients change an event of revision 1 at the same time, with these header lines.
-fn change_concurrently(conditions: &[&str]) -> Outcomes {
-    let server = Server::start();
-    let (mut client, resources) = create_resources(&server);
-    let path = &resources.event.path;
-    let start = Barrier::new(12);
-    let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let change = |number: usize| {
-            let start = &start;
-            let server = &server;
-            scope.spawn(move || {
-                let mut client = server.client();
-                start.wait();
-                patch(&mut client, path, conditions, &json!({"title": format!("Night {number}")})).status
-            })
-        };
-        let running: Vec<_> = (0..12).map(change).collect();
-        running.into_iter().map(|change| change.join().unwrap()).collect()
-    });
-    let count = |expected| statuses.iter().filter(|status| **status == expected).count();
-    let outcomes = Outcomes { changed: count(200), precondition_failed: count(412) };
-    assert_eq!(client.get(path).header("etag").unwrap(), format!("\"{}\"", 1 + outcomes.changed));
-    outcomes
-}
-
-#[test]
-fn exactly_one_of_several_concurrent_changes_with_the_same_tag_is_applied() {
-    for _ in 0..4 {
-        let outcomes = change_concurrently(&["If-Match: \"1\""]);
-        assert_eq!(outcomes, Outcomes { changed: 1, precondition_failed: 11 });
-    }
-}
-
-#[test]
-fn all_of_several_concurrent_changes_without_a_tag_are_applied() {
-    let outcomes = change_concurrently(&[]);
-    assert_eq!(outcomes, Outcomes { changed: 12, precondition_failed: 0 });
 }

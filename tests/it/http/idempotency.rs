@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id, order_of, other_organization_key};
-use crate::common::outbox;
-#[cfg(feature = "program")]
-use crate::common::program;
+use crate::facade::operation::Resources;
+use crate::http::operations::{routes, send};
+use crate::http::walkthrough::Document;
 use serde_json::{Value, json};
 use ticketing::organization::Scope;
 use ticketing::payment::{Checkout, CheckoutRequest, GatewayError, GatewayRefund, PaymentGateway, RefundRequest};
@@ -16,10 +16,6 @@ const JSON: &str = "Content-Type: application/json";
 
 fn new_event(slug: &str) -> Value {
     json!({"title": "Jazz Night", "slug": slug, "startDate": "9000-06-01T18:00:00Z", "deliveryMethod": "DIGITAL"})
-}
-
-fn issue(ticket_type: &str) -> Value {
-    json!({"ticketId": ticket_type, "quantity": 2, "customer": {"name": "Zoë \"Z\"", "email": "zoe@example.com"}})
 }
 
 /// Opens a connection and creates an event. Returns the client and the ids of the event and its ticket type.
@@ -57,80 +53,24 @@ fn new_webhook() -> Value {
     json!({"url": "https://example.com/hook", "events": ["ticket.issued"]})
 }
 
-/// A request of an operation that uses idempotency keys.
-struct IdempotentRequest {
-    path: String,
-    /// Null if there is no body.
-    body: Value,
-    /// The status of the response.
-    status: u16,
-}
-
-/// A request of each operation that uses idempotency keys.
-fn idempotent_requests(server: &Server, client: &mut Client, event: &str, ticket_type: &str) -> Vec<IdempotentRequest> {
-    let mut order = || {
-        let created = client.post("/v1/orders", &order_of(event, ticket_type, 1)).expect(201).json();
-        format!("/v1/orders/{}", created["order"]["id"].as_str().unwrap())
-    };
-    let cancelled = order();
-    let paid = order();
-    let reminded = order();
-    let webhook = format!("/v1/webhooks/{}", id(&client.post("/v1/webhooks", &new_webhook()).expect(201)));
-    let tickets = client.post("/v1/tickets/issue", &issue(ticket_type)).expect(201).json();
-    let database = server.database();
-    outbox::record_attempt(&database, outbox::rows(&database)[0].id, 1, Some(500));
-    client.patch(&webhook, &json!({"enabled": false})).expect(200);
-    let deliveries = client.get(&format!("{webhook}/deliveries")).expect(200).json();
-    let resend = format!("{webhook}/deliveries/{}/resend", deliveries["data"][0]["id"].as_str().unwrap());
-    let scan = json!({"code": tickets["issuedTickets"][0]["code"], "eventId": event});
-    let cancel_ticket = format!("/v1/tickets/{}/cancel", tickets["issuedTickets"][1]["id"].as_str().unwrap());
-    let discount = json!({
-        "eventId": event, "code": "Early", "type": "PERCENTAGE", "value": 12.5, "minimumPurchase": 0.1,
-        "validFrom": "2020-01-01T00:00:00Z", "validTo": "9000-01-01T00:00:00Z",
-    });
-    let basket = json!({
-        "eventId": event, "code": "EARLY", "orderAmount": 25,
-        "ticketItems": [{"ticketId": ticket_type, "quantity": 2, "price": 12.5}],
-    });
-    let new_type = json!({"name": "Box", "price": 99.90, "quantity": 4});
-    let request = |path: &str, body, status| IdempotentRequest { path: path.to_owned(), body, status };
-    vec![
-        request("/v1/events", new_event("jazz-night"), 201),
-        request(&format!("/v1/events/{event}/ticket-types"), new_type, 201),
-        request("/v1/orders", order_of(event, ticket_type, 3), 201),
-        request(&format!("{cancelled}/cancel"), Value::Null, 200),
-        request(&format!("{paid}/mark-paid"), json!({}), 200),
-        request(&format!("{reminded}/reminder-sent"), Value::Null, 200),
-        request("/v1/tickets/issue", issue(ticket_type), 201),
-        request("/v1/tickets/check-in", scan.clone(), 200),
-        request("/v1/tickets/check-out", scan, 200),
-        request(&cancel_ticket, Value::Null, 200),
-        request("/v1/discounts", discount, 201),
-        request("/v1/discounts/validate", basket, 200),
-        request("/v1/webhooks", new_webhook(), 201),
-        request(&resend, Value::Null, 202),
-    ]
-}
-
 #[test]
 fn a_replay_repeats_the_first_response_byte_for_byte_and_is_marked_as_a_replay() {
-    let server = Server::start();
-    let (mut client, event, ticket_type) = client_with_event(&server);
-    for IdempotentRequest { path, body, status } in idempotent_requests(&server, &mut client, &event, &ticket_type) {
-        let key = path.replace('/', "-");
-        let first = client.post_with_key(&key, &path, &body).expect(status);
-        assert!(!is_replay(&first), "{path}");
-        let collections = ["/v1/events", "/v1/orders", "/v1/discounts", "/v1/webhooks"];
-        let has_location = collections.contains(&path.as_str()) || path.ends_with("/ticket-types");
-        assert_eq!(first.header("location").is_some(), has_location, "{path}");
+    let document = Document::of(&Server::start());
+    for operation in routes().filter(|operation| operation.keyed_call().is_some()) {
+        let name = operation.name;
+        let Resources { fixture, ids: [ids, _] } = Resources::new();
+        let server = Server::of(fixture);
+        let post =
+            |key: &str| send(&mut server.client(), &document, operation, &ids, &[&format!("Idempotency-Key: {key}")]);
+        let first = post("key").expect(operation.status);
+        assert!(!is_replay(&first), "{name}");
         for _ in 0..2 {
-            let again = server.client().post_with_key(&key, &path, &body);
-            assert!(is_replay(&again), "{path}");
-            assert_eq!(replayed_parts(&again), replayed_parts(&first), "{path}");
+            let again = post("key");
+            assert!(is_replay(&again), "{name}");
+            assert_eq!(replayed_parts(&again), replayed_parts(&first), "{name}");
             assert_ne!(again.header("x-request-id"), first.header("x-request-id"));
         }
-        let with_other_key = client.post_with_key(&format!("{key}-2"), &path, &body);
-        assert!(!is_replay(&with_other_key), "{path}: another key is another request");
+        assert!(!is_replay(&post("another-key")), "{name}: another key is another request");
     }
 }
 
@@ -217,21 +157,6 @@ fn a_key_that_was_used_with_another_request_is_rejected() {
     create_with(&read_only_key).expect(403);
 }
 
-#[test]
-fn an_error_response_is_not_replayed() {
-    let server = Server::start();
-    let (mut client, _, _) = client_with_event(&server);
-    for _ in 0..2 {
-        let rejected = client.post_with_key("key", "/v1/events", &new_event("Jazz Night"));
-        assert!(!is_replay(&rejected));
-        assert_eq!(rejected.paths(), ["slug"]);
-        let rejected = client.post_with_key("key", "/v1/events", &new_event("summer-night")).expect(409);
-        assert_eq!(rejected.problem()["reason"], "slug-taken");
-        assert!(!is_replay(&rejected));
-    }
-    assert!(!is_replay(&client.post_with_key("key", "/v1/events", &new_event("jazz-night")).expect(201)));
-}
-
 /// A gateway whose calls block until the test decides their outcome.
 struct BlockingGateway {
     /// Sends the test a sender for each call: true makes the call succeed, and false makes it fail.
@@ -306,54 +231,4 @@ fn a_key_that_is_in_progress_is_free_for_other_api_keys() {
     assert!(is_replay(&client.post_with_key("key", "/v1/orders", &order).expect(201)));
     let reused = client.post_with_key("key", "/v1/events", &new_event("late-night")).expect(422);
     assert_eq!(reused.code(), "idempotency-key-reused");
-}
-
-/// The parts of a raw HTTP response that a replay repeats.
-#[derive(Debug, PartialEq, Eq)]
-#[cfg(feature = "program")]
-struct RawParts<'a> {
-    status_line: &'a str,
-    location_line: Option<&'a str>,
-    body: &'a str,
-}
-
-#[cfg(feature = "program")]
-fn raw_parts(response: &str) -> RawParts<'_> {
-    let (head, body) = response.split_once("\r\n\r\n").unwrap();
-    let location_line = head.lines().find(|line| line.to_lowercase().starts_with("location: "));
-    RawParts { status_line: head.lines().next().unwrap(), location_line, body }
-}
-
-#[cfg(feature = "program")]
-#[test]
-fn a_response_can_be_replayed_after_the_server_is_killed_right_after_sending_it() {
-    /// An event that was created by a server that is no longer running.
-    struct Created {
-        slug: String,
-        response: String,
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let mut key = String::new();
-    let mut earlier: Vec<Created> = Vec::new();
-    for round in 0..3 {
-        let server = program::Server::start(folder.path(), &[]);
-        if round == 0 {
-            key = server.key().to_owned();
-        }
-        let create_event = |slug: &str| {
-            let body = new_event(slug).to_string();
-            server.send_with("POST", "/v1/events", &key, &format!("Idempotency-Key: {slug}\r\n"), &body).1
-        };
-        for created in &earlier {
-            let replay = create_event(&created.slug);
-            assert!(replay.to_lowercase().contains("\r\nidempotent-replayed: true\r\n"), "{replay}");
-            assert_eq!(raw_parts(&replay), raw_parts(&created.response));
-        }
-        let slug = format!("night-{round}");
-        let response = create_event(&slug);
-        assert!(!server.stop("KILL").0.success());
-        assert!(response.starts_with("HTTP/1.1 201 "), "{response}");
-        assert!(!response.to_lowercase().contains("idempotent-replayed"));
-        earlier.push(Created { slug, response });
-    }
 }

@@ -25,6 +25,16 @@ pub(crate) struct Document(pub(crate) Value);
 
 pub(crate) const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
+impl Operation {
+    /// The path with these parameters, in their order.
+    pub(crate) fn path_with<'a>(&self, parameters: impl IntoIterator<Item = &'a str>) -> String {
+        parameters.into_iter().fold(self.path.clone(), |path, parameter| {
+            let (before, rest) = path.split_once('{').unwrap();
+            format!("{before}{parameter}{}", rest.split_once('}').unwrap().1)
+        })
+    }
+}
+
 impl Document {
     pub(crate) fn of(server: &Server) -> Self {
         Self(server.client_with("").get("/openapi.json").expect(200).json())
@@ -141,19 +151,10 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// The path of an operation with these path parameters, in their order.
-    fn path(&self, name: &str, parameters: &[&Value]) -> String {
-        let mut path = self.document.operation(name).path;
-        for parameter in parameters {
-            let (before, rest) = path.split_once('{').unwrap();
-            path = format!("{before}{}{}", parameter.as_str().unwrap(), rest.split_once('}').unwrap().1);
-        }
-        path
-    }
-
     /// Calls an operation with few fields, and records the request as the first one of its example.
     fn call_minimal(&mut self, name: &str, parameters: &[&Value], request: Value) -> Value {
-        let (operation, path) = (self.document.operation(name), self.path(name, parameters));
+        let operation = self.document.operation(name);
+        let path = operation.path_with(parameters.iter().map(|parameter| parameter.as_str().unwrap()));
         let response = self.client.json(&operation.method, &path, &request);
         assert!((200..300).contains(&response.status), "{name}: {response:?}");
         self.minimal.insert(name.to_owned(), request);
@@ -164,7 +165,7 @@ impl Recorder<'_> {
     /// response against the document, records them, and returns the body of the response.
     fn call(&mut self, name: &str, parameters: &[&Value], query: &str, request: Option<Value>) -> Value {
         let operation = self.document.operation(name);
-        let path = self.path(name, parameters) + query;
+        let path = operation.path_with(parameters.iter().map(|parameter| parameter.as_str().unwrap())) + query;
         let response = match &request {
             Some(body) => {
                 let schema = &operation.spec["requestBody"]["content"]["application/json"]["schema"];

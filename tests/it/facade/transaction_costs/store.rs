@@ -11,6 +11,7 @@ use crate::common::database::{Database, stored_id};
 use crate::common::outbox::{SALE_NOTIFICATIONS, insert_webhook};
 use crate::common::transport::FakeTransport;
 use crate::common::*;
+use crate::facade::operation::Ids;
 
 /// The most ticket types of an event.
 const MAX_TYPES: i64 = 500;
@@ -43,6 +44,8 @@ pub struct ExpiredHolds {
 pub struct Store {
     pub fixture: Fixture,
     pub size: i64,
+    /// The resources of the examples in the table of operations.
+    pub(crate) ids: Ids,
     /// An event with as many ticket types as it may have, and `size` orders, tickets and discounts.
     pub event: Event,
     /// Types of the event that have a price.
@@ -69,9 +72,11 @@ impl Store {
         fixture.skip_final_check();
         let database = fixture.database();
         let organization = fixture.caller.organization();
-        let endpoints =
-            (0..MAX_ENDPOINTS).map(|_| insert_webhook(&database, organization, &SALE_NOTIFICATIONS)).collect();
         let (event, types) = event_with_types(&fixture, 1250);
+        let [ids, _] = Ids::create(&fixture, &types[0]);
+        // One endpoint is among these resources.
+        let endpoints =
+            (1..MAX_ENDPOINTS).map(|_| insert_webhook(&database, organization, &SALE_NOTIFICATIONS)).collect();
         let (_, free_types) = event_with_types(&fixture, 0);
         let discount = percent_off(&event, "ALL", 10).applicable_ticket_types(all_types(&fixture, &event));
         let discount = fixture.discount(discount);
@@ -81,9 +86,9 @@ impl Store {
         let customer = database.value("SELECT MIN(id) FROM customers");
         copies(&database, "customers", customer, size, &[("email", "'c' || n.i"), ("email_key", "'c' || n.i")]);
         copy_order(&database, sold.id, size);
-        let ticket = database.value("SELECT MIN(id) FROM tickets");
+        let ticket = stored_id(sold.tickets().next().expect("a ticket").id);
         copies(&database, "tickets", ticket, 2 * size, &[("code", "SUBSTR('00000000000000000000' || n.i, -20)")]);
-        let store = Self { fixture, size, event, types, discount, free_types, endpoints };
+        let store = Self { fixture, size, ids, event, types, discount, free_types, endpoints };
         store.next_second();
         store
     }
