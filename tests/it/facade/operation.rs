@@ -14,7 +14,7 @@ use ticketing::request::{ConditionalCaller, KeyedCaller, Replayable};
 use ticketing::ticket::CheckInTicket;
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
-use ticketing::{Caller, Result, TicketingService};
+use ticketing::{Builder, Caller, Result, TicketingService};
 
 use crate::common::*;
 
@@ -243,7 +243,7 @@ fn id<T: std::str::FromStr>(text: &str) -> T {
     text.parse().ok().expect(text)
 }
 
-/// A service with resources for the examples.
+/// A service with resources for the examples, and an endpoint for all notifications.
 pub(crate) struct Resources {
     pub(crate) fixture: Fixture,
     /// For a request, and for a different one.
@@ -252,11 +252,16 @@ pub(crate) struct Resources {
 
 impl Resources {
     pub(crate) fn new() -> Self {
-        let fixture = Fixture::with_gateway(|builder| builder.public_url("https://tickets.example.com"));
+        Self::with(|builder| builder)
+    }
+
+    pub(crate) fn with(configure: impl FnOnce(Builder) -> Builder) -> Self {
+        let fixture = Fixture::with_gateway(|builder| configure(builder.public_url("https://tickets.example.com")));
         let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
         let ids = Ids::create(&fixture, &ticket_type);
         // Checkouts can be renewed.
         fixture.gateway.set_state(Some(CheckoutState::Closed));
+        fixture.webhook(EventType::ALL.iter().copied());
         Self { fixture, ids }
     }
 }

@@ -462,32 +462,6 @@ fn two_processes_that_draw_equal_ids_and_codes_store_different_ones() {
 }
 
 #[test]
-fn a_replayed_request_reports_nothing() {
-    let fixture = fixture_with_endpoint();
-    let event = fixture.event();
-    let ticket_type = fixture.ticket_type(&event, 1250, 10);
-    let free = fixture.ticket_type(&event, 0, 10);
-    let pending = fixture.order(&ticket_type, 1);
-    let paid = fixture.order(&ticket_type, 1);
-    let ticket = fixture.issue(&free, 1).remove(0);
-    let requests = || {
-        let request = CreateOrder::new(event.id, new_customer(), free.id, 2);
-        fixture.service.create_order(&fixture.caller_with_key("order"), request).expect("an order");
-        fixture.service.mark_order_paid(&fixture.caller_with_key("paid"), paid.id, ManualMethod::Cash).expect("paid");
-        fixture.service.cancel_order(&fixture.caller_with_key("cancel"), pending.id).expect("cancelled");
-        let request = ticketing::ticket::IssueTickets::new(free.id, new_customer(), 2);
-        fixture.service.issue_tickets(&fixture.caller_with_key("issue"), request).expect("tickets");
-        fixture
-            .service
-            .check_in_ticket(&fixture.caller_with_key("scan"), CheckInTicket::new(&ticket.code))
-            .expect("an accepted scan");
-    };
-    // Three for the free order, two for the paid one, one for the cancellation, two for tickets, one for the scan.
-    assert_eq!(queued_by(&fixture, requests).1.len(), 3 + 2 + 1 + 2 + 1);
-    assert_eq!(queued_by(&fixture, requests).1, []);
-}
-
-#[test]
 fn a_failed_commit_leaves_neither_the_change_nor_its_notification() {
     let fixture = fixture_with_endpoint();
     let event = fixture.event();

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use crate::common::*;
-use ticketing::discount::UpdateDiscount;
 use ticketing::error::Error;
-use ticketing::event::{CreateEvent, Event, EventSettings, UpdateEvent};
+use ticketing::event::{CreateEvent, Event};
 use ticketing::organization::CreateApiKey;
-use ticketing::payment::ManualMethod;
-use ticketing::ticket::{CheckInTicket, IssueTickets};
-use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
-use ticketing::webhook::{CreateWebhook, EventType, UpdateWebhook};
-use ticketing::{Amount, Caller, Result, TicketingService};
+use ticketing::{Caller, Result, TicketingService};
+
+use super::operation::{Kind, Resources};
+use super::operations::OPERATIONS;
+use crate::common::*;
 
 const QUOTA: u64 = 100_000;
 
@@ -35,10 +33,6 @@ fn create_large_event(fixture: &Fixture, caller: &Caller, bytes: usize) -> Resul
 fn use_up(fixture: &Fixture, caller: &Caller) {
     let created = (0..10).map_while(|_| create_large_event(fixture, caller, 20_000).ok()).count();
     assert_eq!(created, 5);
-}
-
-fn new_webhook() -> CreateWebhook {
-    CreateWebhook::new("https://example.com/hook", [EventType::OrderCompleted])
 }
 
 #[track_caller]
@@ -69,45 +63,22 @@ fn beyond_the_quota_nothing_is_created_until_the_minute_is_over() {
     use_up(&fixture, &caller);
 }
 
+/// What ends something, payments and check-ins are small and urgent.
 #[test]
 fn creations_and_updates_are_refused_and_what_is_urgent_is_not() {
-    let fixture = fixture();
-    let caller = with_key(&fixture, &fixture.caller);
-    let service = &fixture.service;
-    let event = fixture.event();
-    let priced = fixture.ticket_type(&event, 1250, 100);
-    let unused = fixture.ticket_type(&event, 1250, 100);
-    let discount = fixture.discount(percent_off(&event, "TEN", 10));
-    let webhook = service.create_webhook(&fixture.caller, new_webhook()).expect("an endpoint").endpoint;
-    let [unpaid, to_cancel, reminded] = [1, 2, 3].map(|seats| fixture.order(&priced, seats));
-    let tickets = fixture.issue(&priced, 2);
-    use_up(&fixture, &caller);
-
-    assert_used_up(service.create_event(&caller, new_event(|_| {})));
-    assert_used_up(service.update_event(&caller, event.id, UpdateEvent::default().title("Jazz")));
-    assert_used_up(service.update_event_settings(&caller, event.id, EventSettings::default().is_featured(true)));
-    let ticket_type = CreateTicketType::new("Balcony", Amount::cents(1250), 10);
-    assert_used_up(service.create_ticket_type(&caller, event.id, ticket_type));
-    assert_used_up(service.update_ticket_type(&caller, priced.id, UpdateTicketType::default().name("Floor")));
-    assert_used_up(service.create_discount(&caller, percent_off(&event, "TWENTY", 20)));
-    assert_used_up(service.update_discount(&caller, discount.id, UpdateDiscount::default().is_active(false)));
-    assert_used_up(service.create_order(&caller, new_order(event.id, priced.id, 1)));
-    assert_used_up(service.issue_tickets(&caller, IssueTickets::new(priced.id, new_customer(), 1)));
-    assert_used_up(service.create_webhook(&caller, new_webhook()));
-    assert_used_up(service.update_webhook(&caller, webhook.id, UpdateWebhook::default().enabled(false)));
-
-    service.check_in_ticket(&caller, CheckInTicket::new(&tickets[0].code)).expect("admitted");
-    service.check_out_ticket(&caller, CheckInTicket::new(&tickets[0].code)).expect("checked out");
-    service.cancel_ticket(&caller, tickets[1].id).expect("cancelled");
-    service.mark_checkout_reminder_sent(&caller, reminded.id).expect("recorded");
-    service.mark_order_paid(&caller, unpaid.id, ManualMethod::Cash).expect("paid");
-    service.cancel_order(&caller, to_cancel.id).expect("cancelled");
-    service.record_page_view(&caller, event.id).expect("counted");
-    service.delete_ticket_type(&caller, unused.id).expect("deleted");
-    service.delete_discount(&caller, discount.id).expect("deleted");
-    service.rotate_webhook_secret(&caller, webhook.id).expect("a secret");
-    service.delete_webhook(&caller, webhook.id).expect("deleted");
-    service.get_event(&caller, event.id).expect("reads are not limited");
+    let also_create = ["renew_checkout", "resend_webhook_delivery"];
+    for operation in OPERATIONS {
+        let resources = Resources::with(|builder| builder.write_quota(Some(QUOTA)));
+        let caller = with_key(&resources.fixture, &resources.fixture.caller);
+        use_up(&resources.fixture, &caller);
+        let updates = matches!(operation.kind, Kind::Conditional(_)) && operation.status == 200;
+        let result = operation.run(&resources, &caller);
+        if updates || operation.status == 201 || also_create.contains(&operation.name) {
+            assert!(matches!(result, Err(Error::WriteQuotaExceeded { .. })), "{}: {result:?}", operation.name);
+        } else {
+            result.expect(operation.name);
+        }
+    }
 }
 
 #[test]

@@ -26,6 +26,12 @@ pub(crate) struct Document(pub(crate) Value);
 pub(crate) const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
 impl Operation {
+    /// The path of resources that do not exist.
+    pub(crate) fn path_of_unknown(&self) -> String {
+        let segments = self.path.split('/').map(|segment| if segment.starts_with('{') { "none" } else { segment });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
     /// The path with these parameters, in their order.
     pub(crate) fn path_with<'a>(&self, parameters: impl IntoIterator<Item = &'a str>) -> String {
         parameters.into_iter().fold(self.path.clone(), |path, parameter| {
