@@ -218,8 +218,7 @@ impl<'t, 'c> Account<'t, 'c> {
 
     /// Records that a refund of the gateway has failed after it was made: the money came back. `parts` has the refunds
     /// that it had paid, and how much of each. With `refused`, the refund for which it was made, `own`, is refused for
-    /// good, and so are those that were made outside: the gateway would fail again. Nothing of a refund that was withdrawn
-    /// becomes due again.
+    /// good, and so are those that were made outside: the gateway would fail again.
     pub(in crate::sales) fn fail(
         &mut self,
         reference: Option<&str>,
@@ -240,14 +239,11 @@ impl<'t, 'c> Account<'t, 'c> {
             self.figures.refunded -= self.counted(*part);
             if let Some(refund) = self.refund(*id)? {
                 refund.returned -= part;
-                let not_due = if refund.status == RefundStatus::Withdrawn { refund.open() } else { 0 };
-                refund.promised -= not_due;
                 let is_for_it = own == Some(*id) || refund.source == RefundSource::Outside;
                 if let Some(problem) = refused.filter(|_| is_for_it) {
                     refund.refused = true;
                     refund.last_error = Some(problem.to_owned());
                 }
-                self.payment.sums.promised -= not_due;
             }
         }
         Ok(())

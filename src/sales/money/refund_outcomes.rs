@@ -74,9 +74,7 @@ fn decision(refund: &StoredRefund) -> Decision {
 fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
     let is_open = refund.open() > 0;
     let status = match outcome.state {
-        DecisionState::Done | DecisionState::Refused if refund.status == RefundStatus::Withdrawn && !is_open => {
-            RefundStatus::Withdrawn
-        }
+        DecisionState::Done if refund.status == RefundStatus::Withdrawn => RefundStatus::Withdrawn,
         DecisionState::Done => RefundStatus::Done,
         DecisionState::Due => RefundStatus::Due,
         DecisionState::Refused => RefundStatus::Refused,

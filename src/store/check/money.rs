@@ -122,11 +122,13 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "refund-amount",
         table: "refunds",
-        sentence: "what was decided of a refund must be its amount, unless it was withdrawn or had failed before it was known, and more only if so much was returned; the refund of a late or second payment must be for all of it",
+        sentence: "what was decided of a refund must be its amount, unless it was withdrawn or has failed, and more only if so much was returned; the refund of a late or second payment must be for all of it",
         // Earlier versions had no payments: of some refunds, the migration could not tell what was decided.
         violations: "SELECT r.id FROM refunds r JOIN payments p ON p.id = r.payment_id
             WHERE p.backfilled = 0 AND (
                 r.promised < r.amount AND r.status <> 'WITHDRAWN' AND (r.source <> 'OUTSIDE' OR r.promised > 0)
+                    AND NOT EXISTS (SELECT 1 FROM ledger_entries e
+                        WHERE e.payment_id = r.payment_id AND e.kind = 'REFUND_FAILED' AND e.subject_id = r.id)
                 OR r.promised > r.amount AND r.promised > (SELECT CAST(COALESCE(-SUM(e.amount), 0) AS BIGINT) FROM ledger_entries e
                     WHERE e.payment_id = r.payment_id AND e.kind = 'REFUND' AND e.subject_id = r.id)
                 OR r.source IN ('LATE_PAYMENT', 'OTHER_PAYMENT') AND r.amount <> p.amount)",

@@ -18,7 +18,7 @@ contract! {
     a_refund_is_made_once_whatever_happens_to_its_first_attempts,
     a_refund_is_owed_after_176_attempts_unless_the_dashboard_has_made_it,
     a_refund_is_looked_up_before_it_is_withdrawn,
-    a_refund_that_was_withdrawn_does_not_become_due_again,
+    what_went_back_of_a_refund_whose_rest_was_withdrawn_is_due_again_if_it_fails,
     a_refund_that_the_provider_does_not_list_a_day_later_is_made_again,
     a_failed_refund_is_found_although_its_notice_was_lost,
     refunds_of_the_dashboard_of_the_whole_payment_cancel_the_order,
@@ -152,7 +152,7 @@ fn a_refund_is_looked_up_before_it_is_withdrawn<P: Provider>() {
     }
 }
 
-fn a_refund_that_was_withdrawn_does_not_become_due_again<P: Provider>() {
+fn what_went_back_of_a_refund_whose_rest_was_withdrawn_is_due_again_if_it_fails<P: Provider>() {
     let shop = Shop::<P>::open();
     let (order, payment) = shop.sale();
     shop.fake.fail(Call::Refund, Trouble::NotExecuted);
@@ -165,11 +165,10 @@ fn a_refund_that_was_withdrawn_does_not_become_due_again<P: Provider>() {
     assert_eq!((shop.own_refund().status, shop.own_refund().returned), (RefundStatus::Withdrawn, eur(400)));
     shop.fake.fail_refund(&outside);
     shop.deliver_all();
-    let own = shop.own_refund();
-    assert_eq!((own.status, own.returned, own.requires_manual_refund), (RefundStatus::Withdrawn, eur(0), false));
+    assert_eq!(shop.own_refund().status, RefundStatus::Due);
     shop.run(5);
-    shop.assert_ends(order, 2500, 0);
-    assert!(shop.refunded().is_empty(), "the provider is not asked again");
+    assert_eq!((shop.own_refund().status, shop.refunded()), (RefundStatus::Done, vec![400]));
+    shop.assert_ends(order, 2100, 0);
 }
 
 fn a_refund_that_the_provider_does_not_list_a_day_later_is_made_again<P: Provider>() {
