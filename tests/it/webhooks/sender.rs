@@ -72,8 +72,8 @@ fn a_commit_wakes_the_sender_so_that_no_notification_waits_for_the_poller() {
 fn rows_that_a_worker_hands_back_do_not_wait_for_the_poller() {
     const ROUNDS: u32 = 40;
     /// How much longer everything takes, and with it the pause of the poller between two scans.
-    const LONGER: Duration = Duration::from_millis(1);
-    const PAUSE: Duration = Duration::from_millis(300);
+    const LONGER: Duration = Duration::from_millis(5);
+    const PAUSE: Duration = Duration::from_millis(1500);
     // One attempt succeeds, and the next three fail, so that the worker hands back the rest of its batch.
     let attempts = AtomicU32::new(0);
     let transport = FakeTransport::new(move |_, _, _| match attempts.fetch_add(1, Ordering::Relaxed) % 4 {
