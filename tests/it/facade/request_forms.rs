@@ -501,7 +501,7 @@ impl Kind {
         format!("[{}]", entries.join(","))
     }
 
-    /// Invalid lists of such entries, of which there may be at most so many.
+    /// Lists that are refused: with a wrong entry, or with more than `most` entries.
     fn invalid_lists(self, most: usize) -> Vec<Invalid> {
         let mut lists = vec![invalid("\"x\""), invalid("{}"), invalid_at("[null]", &["[0]"])];
         for value in self.invalid() {
