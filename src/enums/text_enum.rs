@@ -75,7 +75,8 @@ macro_rules! text_enum {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let texts = [$($text),+];
+                // A slice: arrays of more than 32 cannot be serialized.
+                let texts: &[&str] = &[$($text),+];
                 schemars::json_schema!({"type": "string", "enum": texts})
             }
         }
