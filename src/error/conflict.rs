@@ -20,6 +20,8 @@ text_enum! {
         SlugTaken = "slug-taken",
         /// Another organization has this reference.
         ReferenceTaken = "reference-taken",
+        /// Another organization has this page name.
+        PageNameTaken = "page-name-taken",
         /// Another discount of the event has this code.
         CodeTaken = "code-taken",
         /// The event is not PUBLISHED, or has ended.

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::declare::schema::NO_NUL_PATTERN;
 use super::picture::{MAX_PICTURE_BYTES, MAX_SIDE, is_data_uri, is_picture};
 use super::text::{
-    SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_logo, is_safe_link, is_slug, is_uri, is_uuid, minutes_of_day,
+    SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_https_url, is_logo, is_safe_link, is_slug, is_uri, is_uuid,
+    minutes_of_day,
 };
 
 /// A limit on values of one type.
@@ -34,6 +35,9 @@ pub(crate) const ADDRESS_LINES: usize = 5;
 
 /// The greatest number of lines of a text for which only its length is limited.
 pub(crate) const ANY_LINES: usize = usize::MAX;
+
+/// The greatest length of a page name, in characters.
+pub(crate) const PAGE_NAME_LENGTH: usize = 60;
 
 /// The greatest length of a URL, in characters.
 pub(crate) const URL_LENGTH: usize = 2048;
@@ -64,6 +68,8 @@ pub(crate) enum TextLimit {
     Uri,
     /// A URI to which a browser can be sent: no script, no local data, and no user of a host.
     SafeLink,
+    /// An `https` URL with a host and without a user.
+    HttpsUrl,
     /// An `https` URL, or a `data:` URI of a PNG or JPEG image.
     Logo,
     /// If it is a `data:` URI, it contains a picture that can be drawn.
@@ -87,6 +93,7 @@ impl TextLimit {
             Self::Uuid => is_uuid(text),
             Self::Uri => is_uri(text),
             Self::SafeLink => is_safe_link(text),
+            Self::HttpsUrl => is_https_url(text),
             Self::Logo => is_logo(text),
             Self::Picture => !is_data_uri(text) || is_picture(text),
             Self::WebhookUrl | Self::TicketCode => true,
@@ -112,6 +119,7 @@ impl Limit for TextLimit {
             Self::SafeLink => "must be an http or https URL with a host and without a user, or the link of an app: no javascript:, data: or file: \
                  URI, for example"
                 .to_owned(),
+            Self::HttpsUrl => "must be an https URL with a host and without a user".to_owned(),
             Self::Logo => "must be an https URL with a host and without a user, or a data: URI of an image/png or image/jpeg (RFC 2397)"
                 .to_owned(),
             Self::Picture => format!(
@@ -133,7 +141,7 @@ impl Limit for TextLimit {
             Self::TimeOfDay => schema["pattern"] = json!(TIME_OF_DAY_PATTERN),
             Self::Email => schema["format"] = json!("email"),
             Self::Uuid => schema["format"] = json!("uuid"),
-            Self::Uri | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
+            Self::Uri | Self::HttpsUrl | Self::Logo | Self::WebhookUrl => schema["format"] = json!("uri"),
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
             Self::SafeLink | Self::Lines(_) | Self::Picture => {}
             Self::TicketCode => schema["pattern"] = json!(NO_NUL_PATTERN),

@@ -55,12 +55,17 @@ pub(crate) fn is_safe_link(uri: &str) -> bool {
     !is_web || uri.authority().is_some_and(is_plain)
 }
 
+/// Whether a text is an `https` URL with a host and without a user.
+pub(crate) fn is_https_url(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https")) && is_safe_link(text)
+}
+
 /// Whether a text is an `https` URL with a host and without a user, or a `data:` URI (RFC 2397) of a PNG or JPEG image.
 /// The image itself is not looked at: see [`is_picture`](super::picture::is_picture).
 pub(crate) fn is_logo(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     match scheme.to_ascii_lowercase().as_str() {
-        "https" => is_safe_link(text),
+        "https" => is_https_url(text),
         "data" => {
             let media_type = rest.split_once(',').and_then(|(media_type, _)| media_type.split(';').next());
             let is_of = |image: &&str| media_type.is_some_and(|media_type| media_type.eq_ignore_ascii_case(image));

@@ -32,6 +32,7 @@ impl TextKind {
             | TextLimit::Uuid
             | TextLimit::Uri
             | TextLimit::SafeLink
+            | TextLimit::HttpsUrl
             | TextLimit::Logo
             | TextLimit::WebhookUrl => Some(Self::Formatted),
             TextLimit::TicketCode => Some(Self::TicketCode),

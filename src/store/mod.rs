@@ -44,7 +44,9 @@ pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, Lock, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint,
     Transaction,
 };
-use engine::{Constraint, FromValue, Query, RowLength, RowLock, Value, event_statement, from_json, on_violation};
+use engine::{
+    Constraint, FromValue, Query, RowLength, RowLock, StatementError, Value, event_statement, from_json, on_violation,
+};
 #[cfg(feature = "postgres")]
 pub(crate) use engine::{PostgresOptions, ServerClock};
 pub(crate) use open_database::Store;

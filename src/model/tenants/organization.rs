@@ -4,8 +4,8 @@ use crate::enums::scope::{Scope, Scopes};
 use crate::form::change::Change;
 use crate::form::declare::setters::with_setters;
 use crate::form::declare::writable_fields::writable_fields;
-use crate::form::limits::LINE_LENGTH;
-use crate::form::limits::TextLimit::{MaxLength, MinLength};
+use crate::form::limits::TextLimit::{HttpsUrl, MaxLength, MinLength, Slug};
+use crate::form::limits::{LINE_LENGTH, PAGE_NAME_LENGTH, URL_LENGTH};
 use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::secret::Secret;
@@ -26,6 +26,14 @@ pub struct Organization {
     pub timezone: String,
     /// The embedding program's own name for the organization.
     pub reference: Option<String>,
+    /// The name in the addresses of the pages of its events, in place of the id.
+    pub page_name: Option<String>,
+    /// The `https` URL of its website.
+    pub website: Option<String>,
+    /// The `https` URL of the page that says who the organization is.
+    pub imprint_url: Option<String>,
+    /// The `https` URL of the page that says how the organization treats personal data.
+    pub privacy_url: Option<String>,
     /// Since when the organization is [suspended](crate::TicketingService::suspend_organization). Not set if it is not.
     pub suspended_at: Option<Timestamp>,
     /// When the organization was created.
@@ -37,7 +45,16 @@ impl CreateOrganization {
     /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), currency: "EUR".to_owned(), timezone: "UTC".to_owned(), reference: None }
+        Self {
+            name: name.into(),
+            currency: "EUR".to_owned(),
+            timezone: "UTC".to_owned(),
+            reference: None,
+            page_name: None,
+            website: None,
+            imprint_url: None,
+            privacy_url: None,
+        }
     }
 }
 
@@ -55,6 +72,18 @@ with_setters! {
         /// The embedding program's own name for the organization, such as a customer number: 1 to 255 characters. No
         /// two organizations have the same.
         pub reference: Option<String>,
+        /// The name in the addresses of the pages of its events, in place of the id: 1 to 60 characters, which are
+        /// lower-case letters and digits, in groups joined by single hyphens. No two organizations have the same. It
+        /// cannot be an id, because ids have an underscore.
+        pub page_name: Option<String>,
+        /// The `https` URL of its website, with a host and without a user: at most 2,048 characters.
+        pub website: Option<String>,
+        /// The `https` URL of the page that says who the organization is, with a host and without a user: at most 2,048
+        /// characters.
+        pub imprint_url: Option<String>,
+        /// The `https` URL of the page that says how the organization treats personal data, with a host and without a
+        /// user: at most 2,048 characters.
+        pub privacy_url: Option<String>,
     }
 }
 
@@ -80,16 +109,33 @@ writable_fields! {
     timezone: String => required;
     /// The embedding program's own name for the organization: 1 to 255 characters. No two organizations have the same.
     reference: String => nullable, MinLength(1), MaxLength(LINE_LENGTH);
+    /// The name in the addresses of the pages of its events, in place of the id: 1 to 60 characters, which are
+    /// lower-case letters and digits, in groups joined by single hyphens. No two organizations have the same. It cannot
+    /// be an id, because ids have an underscore.
+    page_name: String => nullable, Slug, MaxLength(PAGE_NAME_LENGTH);
+    /// The `https` URL of its website, with a host and without a user: at most 2,048 characters.
+    website: String => nullable, HttpsUrl, MaxLength(URL_LENGTH);
+    /// The `https` URL of the page that says who the organization is, with a host and without a user: at most 2,048
+    /// characters.
+    imprint_url: String => nullable, HttpsUrl, MaxLength(URL_LENGTH);
+    /// The `https` URL of the page that says how the organization treats personal data, with a host and without a user:
+    /// at most 2,048 characters.
+    privacy_url: String => nullable, HttpsUrl, MaxLength(URL_LENGTH);
 }
 
 impl From<CreateOrganization> for UpdateOrganization {
     fn from(request: CreateOrganization) -> Self {
-        let CreateOrganization { name, currency, timezone, reference } = request;
+        let CreateOrganization { name, currency, timezone, reference, page_name, website, imprint_url, privacy_url } =
+            request;
         Self {
             name: Change::Set(name),
             currency: Change::Set(currency),
             timezone: Change::Set(timezone),
             reference: Change::Set(reference),
+            page_name: Change::Set(page_name),
+            website: Change::Set(website),
+            imprint_url: Change::Set(imprint_url),
+            privacy_url: Change::Set(privacy_url),
         }
     }
 }
@@ -102,6 +148,10 @@ impl From<UpdateOrganization> for OrganizationFields {
             currency: request.currency.over(String::new()),
             timezone: request.timezone.over(String::new()),
             reference: request.reference.over(None),
+            page_name: request.page_name.over(None),
+            website: request.website.over(None),
+            imprint_url: request.imprint_url.over(None),
+            privacy_url: request.privacy_url.over(None),
         }
     }
 }

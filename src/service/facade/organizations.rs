@@ -40,9 +40,10 @@ impl TicketingService {
     ///
     /// # Errors
     /// - [`Error::Validation`](crate::Error::Validation) for `name` (at least 1 character), `currency` (an ISO 4217
-    ///   code), `timezone` (an IANA name) or `reference` (1 to 255 characters).
-    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `reference-taken` if another organization has the
-    ///   same reference.
+    ///   code), `timezone` (an IANA name), `reference` (1 to 255 characters), `pageName` (a slug of 1 to 60 characters),
+    ///   `website`, `imprintUrl` or `privacyUrl` (`https` URLs of at most 2,048 characters).
+    /// - [`Error::Conflict`](crate::Error::Conflict) with the reason `reference-taken` or `page-name-taken` if another
+    ///   organization has the same reference or page name.
     ///
     /// ```
     /// use ticketing::organization::CreateOrganization;
@@ -167,6 +168,13 @@ impl TicketingService {
         self.store()?.read_one(|tx| organizations::find_by_reference(tx, reference))
     }
 
+    /// Returns the organization of a page. The address of the page has its id, or its page name.
+    #[cfg(feature = "event-pages")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the pages of events will call it"))]
+    pub(crate) fn organization_of_page(&self, organization: &str) -> Result<Organization> {
+        self.store()?.read_one(|tx| organizations::find_by_id_or_page_name(tx, organization))
+    }
+
     /// Updates an organization. A new currency or time zone is the default of events that are created from then on;
     /// existing events keep theirs.
     ///
@@ -254,5 +262,30 @@ impl TicketingService {
             name: None,
             suspended,
         })
+    }
+}
+
+#[cfg(all(test, feature = "event-pages"))]
+mod tests {
+    use super::*;
+    use crate::error::{Error, ResourceKind};
+
+    #[test]
+    fn the_organization_of_a_page_is_found_by_its_id_and_by_its_exact_page_name() {
+        let service = TicketingService::temporary().open().unwrap();
+        let of_page = |text: &str| service.organization_of_page(text);
+        let not_found = Err(Error::NotFound(ResourceKind::Organization));
+        let cellar = CreateOrganization::new("Jazz Cellar").page_name("jazz-cellar");
+        let cellar = service.create_organization(cellar).unwrap();
+        let other = service.create_organization(CreateOrganization::new("Attic")).unwrap();
+        assert_eq!(of_page("jazz-cellar"), Ok(cellar.clone()));
+        assert_eq!(of_page(&cellar.id.to_string()), Ok(cellar.clone()));
+        assert_eq!(of_page(&other.id.to_string()), Ok(other));
+        for unknown in ["", "jazz", "Jazz-Cellar", "jazz-cellar ", "jazz-cellar\0", "org_0000000000001", "\u{e9}"] {
+            assert_eq!(of_page(unknown), not_found, "{unknown:?}");
+        }
+        let renamed = UpdateOrganization::default().page_name("cellar");
+        let renamed = service.update_organization(cellar.id, renamed).unwrap();
+        assert_eq!((of_page("jazz-cellar"), of_page("cellar")), (not_found, Ok(renamed)));
     }
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::damage::report_damage;
 use crate::enums::scope::Scopes;
 use crate::error::Result;
-use crate::form::text::is_slug;
+use crate::form::text::{is_https_url, is_slug};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::model::values::currency::Decimals;
@@ -40,6 +40,21 @@ pub(super) const RULES: &[RowRule] = &[
         sentence: "the currency and the time zone of an organization must be known ones",
         rows: "SELECT id, currency, timezone, name FROM organizations",
         is_obeyed: |row| Ok(is_currency(row, "currency")? && is_zone(row, "timezone")? && is_text(row, "name")?),
+    },
+    RowRule {
+        name: "organization-page",
+        table: "organizations",
+        sentence: "the page name of an organization must be a slug, and its website, imprint and privacy URLs must be https URLs",
+        rows: "SELECT id, page_name, website, imprint_url, privacy_url FROM organizations",
+        is_obeyed: |row| {
+            let is_valid = |column, is_valid: fn(&str) -> bool| -> Result<bool> {
+                Ok(row.get::<Option<String>>(column)?.is_none_or(|text| is_valid(&text)))
+            };
+            Ok(is_valid("page_name", is_slug)?
+                && is_valid("website", is_https_url)?
+                && is_valid("imprint_url", is_https_url)?
+                && is_valid("privacy_url", is_https_url)?)
+        },
     },
     RowRule {
         name: "key-scopes",

@@ -37,7 +37,7 @@ pub(super) use readers::Isolation;
 pub(crate) use sql::query::Query;
 pub(crate) use sql::row::Row;
 pub(crate) use sql::values::{Bind, FromValue, Value, from_json};
-pub(super) use sql::violation::{Constraint, on_violation};
+pub(super) use sql::violation::{Constraint, StatementError, on_violation};
 pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
 pub(super) use transaction::RowLength;

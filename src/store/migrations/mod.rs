@@ -35,6 +35,7 @@ pub(in crate::store) const POSTGRES: &[&str] = &[
     include_str!("postgres/0012_scan_limits.sql"),
     include_str!("postgres/0013_comparison_keys.sql"),
     include_str!("postgres/0014_manual_payments.sql"),
+    include_str!("postgres/0015_organization_pages.sql"),
 ];
 
 /// The version of the schema of PostgreSQL that this program works with: how many migrations it knows.
@@ -94,4 +95,5 @@ pub(in crate::store) const SQLITE: &[&str] = &[
     include_str!("sqlite/0043_scan_limits.sql"),
     COMPARISON_KEYS,
     include_str!("sqlite/0045_manual_payments.sql"),
+    include_str!("sqlite/0046_organization_pages.sql"),
 ];

@@ -71,7 +71,7 @@ fn store(
     checkout: &NewCheckout<'_>,
 ) -> Result<usize> {
     let binds = [order.into(), organization.into(), checkout.link.into(), checkout.reference.into(), tx.now().into()];
-    on_violation(tx.try_execute(sql, &binds), Constraint::PaymentReference, reference_taken)
+    Ok(on_violation(tx.try_execute(sql, &binds), Constraint::PaymentReference, reference_taken)?)
 }
 
 /// Stores the gateway's reference of the checkout of an order that has none. Fails with

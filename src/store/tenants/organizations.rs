@@ -1,6 +1,8 @@
 //! Organizations.
 
 use crate::error::{Error, Reason, ResourceKind, Result};
+#[cfg(feature = "event-pages")]
+use crate::form::text::is_slug;
 use crate::form::text_kind::trimmed;
 use crate::model::tenants::organization::{ListOrganizations, Organization, OrganizationFields};
 use crate::model::values::id::{ApiKeyId, OrganizationId};
@@ -9,11 +11,11 @@ use crate::rules::Checked;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::limit_plus_one;
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, Constraint, Lock, Query, RowLength, RowLock, Transaction, on_violation};
+use crate::store::{Bind, Constraint, Lock, Query, RowLength, RowLock, StatementError, Transaction, on_violation};
 
 columns! {
     select selected_columns!("") {
-        name, currency, timezone, reference, suspended_at, created_at
+        name, currency, timezone, reference, page_name, website, imprint_url, privacy_url, suspended_at, created_at
     }
 
     read decode(row: &Row<'_>) -> Organization {} and {
@@ -27,13 +29,19 @@ macro_rules! select {
     };
 }
 
-const INSERT: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
-const INSERT_FIRST: &str = "INSERT INTO organizations (id, name, currency, timezone, reference, created_at)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
-const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezone = ?4, reference = ?5 WHERE id = ?1";
+const INSERT: &str = "INSERT INTO organizations
+    (id, name, currency, timezone, reference, page_name, website, imprint_url, privacy_url, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING";
+const INSERT_FIRST: &str = "INSERT INTO organizations
+    (id, name, currency, timezone, reference, page_name, website, imprint_url, privacy_url, created_at)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+    WHERE NOT EXISTS (SELECT 1 FROM organizations) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = "UPDATE organizations SET name = ?2, currency = ?3, timezone = ?4, reference = ?5, page_name = ?6,
+    website = ?7, imprint_url = ?8, privacy_url = ?9 WHERE id = ?1";
 const BY_ID: &str = select!("WHERE id = ?1");
 pub(in crate::store) const BY_REFERENCE: &str = select!("WHERE reference = ?1");
+#[cfg(any(test, feature = "event-pages"))]
+pub(in crate::store) const BY_PAGE_NAME: &str = select!("WHERE page_name = ?1");
 const LIST: &str = select!("WHERE id < ?1 ORDER BY id DESC LIMIT ?2");
 pub(in crate::store) const LIST_BY_REFERENCE: &str =
     select!("WHERE reference = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2");
@@ -57,9 +65,19 @@ const DELETE: &str = "DELETE FROM organizations WHERE id = ?1";
 /// How many revoked keys and idempotency keys one transaction deletes. Other writers wait for as long as this takes.
 const BATCH: usize = 1000;
 
-fn values(fields: &OrganizationFields) -> [Bind<'_>; 4] {
-    let OrganizationFields { name, currency, timezone, reference } = fields;
-    [name.into(), currency.into(), timezone.into(), reference.as_ref().into()]
+fn values(fields: &OrganizationFields) -> [Bind<'_>; 8] {
+    let OrganizationFields { name, currency, timezone, reference, page_name, website, imprint_url, privacy_url } =
+        fields;
+    [
+        name.into(),
+        currency.into(),
+        timezone.into(),
+        reference.as_ref().into(),
+        page_name.as_ref().into(),
+        website.as_ref().into(),
+        imprint_url.as_ref().into(),
+        privacy_url.as_ref().into(),
+    ]
 }
 
 fn reference_taken(fields: &OrganizationFields) -> Error {
@@ -67,11 +85,21 @@ fn reference_taken(fields: &OrganizationFields) -> Error {
     Error::conflict(Reason::ReferenceTaken, format!("another organization has the reference {reference}"))
 }
 
+fn page_name_taken(fields: &OrganizationFields) -> Error {
+    let page_name = fields.page_name.as_deref().unwrap_or_default();
+    Error::conflict(Reason::PageNameTaken, format!("another organization has the page name {page_name}"))
+}
+
+/// Replaces a violation of a unique index with a conflict that names what another organization has.
+fn on_taken<T>(written: Result<T, StatementError>, fields: &OrganizationFields) -> Result<T> {
+    let written = on_violation(written, Constraint::OrganizationReference, || reference_taken(fields));
+    Ok(on_violation(written, Constraint::OrganizationPageName, || page_name_taken(fields))?)
+}
+
 pub(crate) fn insert(tx: &Transaction<'_>, new: &Checked<OrganizationFields>) -> Result<Organization> {
     let mut binds = values(new).to_vec();
     binds.push(tx.now().into());
-    let inserted = tx.try_insert(INSERT, &binds);
-    let id = on_violation(inserted, Constraint::OrganizationReference, || reference_taken(new))?;
+    let id = on_taken(tx.try_insert(INSERT, &binds), new)?;
     get(tx, id)
 }
 
@@ -89,8 +117,7 @@ pub(crate) fn insert_first(tx: &Transaction<'_>, new: &Checked<OrganizationField
 pub(crate) fn update(tx: &Transaction<'_>, id: OrganizationId, fields: &Checked<OrganizationFields>) -> Result<()> {
     let mut binds = vec![id.into()];
     binds.extend(values(fields));
-    let updated = tx.try_execute(UPDATE, &binds);
-    on_violation(updated, Constraint::OrganizationReference, || reference_taken(fields))?;
+    on_taken(tx.try_execute(UPDATE, &binds), fields)?;
     Ok(())
 }
 
@@ -107,6 +134,18 @@ pub(crate) fn find_by_reference(tx: &Transaction<'_>, reference: &str) -> Result
         }
     }
     Err(Error::NotFound(ResourceKind::Organization))
+}
+
+/// Finds an organization by what stands in the address of a page: its id, or its page name. No text is both, because an
+/// id has an underscore.
+#[cfg(feature = "event-pages")]
+pub(crate) fn find_by_id_or_page_name(tx: &Transaction<'_>, text: &str) -> Result<Organization> {
+    if let Ok(id) = text.parse() {
+        return get(tx, id);
+    }
+    // Other texts are not looked up: they cost nothing, and not every database accepts them.
+    let found = if is_slug(text) { tx.query_opt(BY_PAGE_NAME, &[text.into()], decode)? } else { None };
+    found.ok_or(Error::NotFound(ResourceKind::Organization))
 }
 
 /// Lists organizations, newest first. The cursor may be the id of an organization that was deleted: a list is read

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ticketing::Error;
 use ticketing::error::{Reason, ResourceKind};
-use ticketing::organization::{CreateOrganization, ListOrganizations};
+use ticketing::organization::{CreateOrganization, ListOrganizations, UpdateOrganization};
 
 use crate::common::threads::{run_at_once, run_both};
 use crate::common::*;
@@ -23,6 +23,24 @@ fn one_of_sixteen_new_organizations_gets_the_reference() {
     });
     let refused = created.iter().filter_map(|created| created.as_ref().err());
     assert_eq!(refused.map(Error::reason).collect::<Vec<_>>(), [Some(Reason::ReferenceTaken); 15]);
+}
+
+#[test]
+fn one_of_sixteen_organizations_gets_the_page_name() {
+    let fixture = Fixture::new();
+    let services = [fixture.second_service(), fixture.second_service()];
+    let new = || services[0].create_organization(CreateOrganization::new("Cellar")).expect("new").id;
+    let existing: Vec<_> = (0..8).map(|_| new()).collect();
+    let named = run_at_once(16, |number| {
+        let service = &services[number % 2];
+        match existing.get(number) {
+            Some(id) => service.update_organization(*id, UpdateOrganization::default().page_name("cellar")),
+            None => service.create_organization(CreateOrganization::new("Attic").page_name("cellar")),
+        }
+    });
+    let refused = named.iter().filter_map(|named| named.as_ref().err());
+    assert_eq!(refused.map(Error::reason).collect::<Vec<_>>(), [Some(Reason::PageNameTaken); 15]);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM organizations WHERE page_name = 'cellar'"), 1);
 }
 
 #[test]

@@ -91,6 +91,63 @@ fn no_two_organizations_have_the_same_reference() {
 }
 
 #[test]
+fn the_page_name_and_the_urls_of_an_organization_are_set_and_cleared() {
+    let fixture = Fixture::new();
+    let before = fixture.organization();
+    assert_eq!(
+        (&before.page_name, &before.website, &before.imprint_url, &before.privacy_url),
+        (&None, &None, &None, &None)
+    );
+    let (website, imprint, privacy) = ("https://example.com", "https://example.com/i", "https://example.com/p");
+    let shown = UpdateOrganization::default().page_name("cellar").website(website);
+    let shown = fixture.update_organization(shown.imprint_url(imprint).privacy_url(privacy)).expect("changed");
+    let expected = with!(
+        before.clone(),
+        page_name = Some("cellar".to_owned()),
+        website = Some(website.to_owned()),
+        imprint_url = Some(imprint.to_owned()),
+        privacy_url = Some(privacy.to_owned())
+    );
+    assert_eq!(shown, expected);
+    assert_eq!(fixture.organization(), expected);
+    let created = CreateOrganization::new("Attic").page_name("attic").website(website).imprint_url(imprint);
+    let created = fixture.service.create_organization(created.privacy_url(privacy)).expect("new");
+    assert_eq!(
+        [created.page_name, created.website, created.imprint_url, created.privacy_url],
+        ["attic", website, imprint, privacy].map(|text| Some(text.to_owned()))
+    );
+
+    let refused = UpdateOrganization::default().page_name("The Cellar").website("http://example.com");
+    let refused = fixture.update_organization(refused.imprint_url("imprint").privacy_url("javascript:x"));
+    assert_eq!(fields(refused), ["pageName", "website", "imprintUrl", "privacyUrl"]);
+    assert_eq!(fields(fixture.update_organization(UpdateOrganization::default().page_name(UNKNOWN))), ["pageName"]);
+    assert_eq!(fixture.organization(), expected);
+    let cleared = UpdateOrganization::default().clear_page_name().clear_website().clear_imprint_url();
+    assert_eq!(fixture.update_organization(cleared.clear_privacy_url()), Ok(before));
+}
+
+#[test]
+fn no_two_organizations_have_the_same_page_name() {
+    let fixture = Fixture::new();
+    let cellar = || CreateOrganization::new("Cellar").page_name("cellar");
+    let first = fixture.service.create_organization(cellar()).expect("new");
+    let refused = fixture.service.create_organization(cellar()).expect_err("taken");
+    assert_eq!(refused.reason(), Some(Reason::PageNameTaken));
+    assert_eq!(refused.to_string(), "another organization has the page name cellar");
+    assert_eq!(reason(fixture.service.create_organization_with_key(cellar(), key())), Some(Reason::PageNameTaken));
+    let same = UpdateOrganization::default().page_name("cellar");
+    assert_eq!(reason(fixture.update_organization(same.clone().reference("17"))), Some(Reason::PageNameTaken));
+    assert_eq!((fixture.organization().page_name, fixture.organization().reference), (None, None));
+    // The other unique field has its own reason.
+    let first = fixture.service.update_organization(first.id, same.clone().reference("17")).expect("its own");
+    let taken = UpdateOrganization::default().reference("17").page_name("attic");
+    assert_eq!(reason(fixture.update_organization(taken)), Some(Reason::ReferenceTaken));
+
+    fixture.service.delete_organization(first.id).expect("deleted");
+    assert_eq!(fixture.update_organization(same).expect("free again").page_name.as_deref(), Some("cellar"));
+}
+
+#[test]
 fn an_update_changes_what_it_names_and_new_events_inherit_it() {
     let fixture = Fixture::new();
     let before = fixture.organization();

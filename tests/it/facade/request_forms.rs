@@ -41,13 +41,16 @@ enum Kind {
     TicketCode,
     /// A text that the operation looks up.
     Known,
-    Slug,
+    /// A slug of at most this many characters.
+    Slug(usize),
     Email,
     Country,
     Currency,
     TimeOfDay,
     /// A URL to which a browser can be sent.
     Link,
+    /// An `https` URL.
+    Https,
     /// A URL or a picture.
     Logo,
     /// A URL to which webhooks are sent. The service decides which hosts it may have.
@@ -109,7 +112,7 @@ const EVENT: &[Field] = &[
     ("timezone", Optional, Known),
     ("startDate", Required, Time),
     ("endDate", Optional, Time),
-    ("slug", Required, Slug),
+    ("slug", Required, Slug(255)),
     ("coverImage", Optional, Link),
     ("isPublic", Optional, Flag),
     ("status", Optional, EVENT_STATUS),
@@ -240,6 +243,10 @@ const ORGANIZATION: &[Field] = &[
     ("currency", Optional, Known),
     ("timezone", Optional, Known),
     ("reference", Nullable, Line(1, 255)),
+    ("pageName", Nullable, Slug(60)),
+    ("website", Nullable, Https),
+    ("imprintUrl", Nullable, Https),
+    ("privacyUrl", Nullable, Https),
 ];
 
 const DOOR_LINK: &[Field] = &[("name", Required, Line(1, 255)), ("until", Nullable, Time)];
@@ -304,7 +311,7 @@ impl Kind {
             }
             TicketCode => vec![quoted("x"), quoted("a\nb"), of_length(255)],
             Known => texts(&["", "Nowhere"]),
-            Slug => vec![quoted("a"), quoted("0"), quoted("summer-night-2026"), quoted("a".repeat(255))],
+            Slug(most) => vec![quoted("a"), quoted("0"), quoted("summer-night-2026"), quoted("a".repeat(most))],
             Email => {
                 [texts(&["ADA+1@example.co.uk", "ü@example.com", " a@example.com\n"]), vec![email_of(61)]].concat()
             }
@@ -323,6 +330,7 @@ impl Kind {
                 ]);
                 [vec![url_of(2048)], links].concat()
             }
+            Https => [texts(&["https://example.com", "HTTPS://[::1]:8443/a?b#c"]), vec![url_of(2048)]].concat(),
             Logo => vec![quoted("https://example.com/logo.png"), quoted(pixel_logo(LARGEST_FILE, 0))],
             Endpoint => vec![quoted("https://example.com:8443/a?b=c"), url_of(2048)],
             Time => texts(&[
@@ -376,7 +384,12 @@ impl Kind {
             }
             TicketCode => texts(&["", "a\0"]),
             Known => texts(&["UTC\0"]),
-            Slug => texts(&["", "A", "a--b", "-a", "a-", "a b", "a_b", "ä", "a\0"]),
+            Slug(_) => {
+                let message = "must be lower-case letters and digits, in groups joined by single hyphens";
+                let texts = ["", "A", "a--b", "-a", "a-", "a b", "a_b", "ä", "org_0000000000011"];
+                let invalid = texts.into_iter().map(|text| invalid_with(quoted(text), message));
+                invalid.chain([self::invalid(quoted("a\0"))]).collect()
+            }
             Email => texts(&[
                 "",
                 "ada",
@@ -400,6 +413,13 @@ impl Kind {
                                javascript:, data: or file: URI, for example";
                 let unsafe_links = unsafe_links.split(' ').map(|link| invalid_with(quoted(link), message));
                 texts(&["", "a.png", "/path", "https://a b", "https://a\0"]).into_iter().chain(unsafe_links).collect()
+            }
+            Https => {
+                let others = "http://example.com ftp://example.com urn:x:y javascript:alert(1) \
+                    https://shop.example@evil.example/ https:example.com https:///path https:// /imprint example.com";
+                let message = "must be an https URL with a host and without a user";
+                let others = others.split(' ').map(|link| invalid_with(quoted(link), message));
+                texts(&["", "https://a b", "https://a\0", "https://\u{fc}.example"]).into_iter().chain(others).collect()
             }
             Logo => texts(&["", "logo.png", "urn:x:y", "http://example.com/a", "data:image/jpeg;base64,/9j/"]),
             Endpoint => texts(&["https://example.com/\0"]),
@@ -468,9 +488,9 @@ impl Kind {
         };
         match self {
             TicketCode => invalid.push(too_long(of_length(256), 255)),
-            Slug => invalid.push(too_long(quoted("a".repeat(256)), 255)),
+            Slug(most) => invalid.push(too_long(quoted("a".repeat(most + 1)), most)),
             Email => invalid.push(too_long(email_of(62), 254)),
-            Link | Endpoint => invalid.push(too_long(url_of(2049), 2048)),
+            Link | Https | Endpoint => invalid.push(too_long(url_of(2049), 2048)),
             _ => {}
         }
         invalid.extend(no_text);
@@ -1025,7 +1045,14 @@ fn organizations_keys_and_settings_of_the_service_are_checked_against_their_limi
         let new = CreateOrganization::new("Cellar").reference(reference);
         assert_eq!(paths(fixture.service.create_organization(new)), ["reference"], "{reference:?}");
     }
-    let organization = CreateOrganization::new(&long).reference(&long);
+    for page_name in ["", "Cellar", &"a".repeat(61), "org_0000000000001", "a\0"] {
+        let new = CreateOrganization::new("Cellar").page_name(page_name);
+        assert_eq!(paths(fixture.service.create_organization(new)), ["pageName"], "{page_name:?}");
+    }
+    let insecure = "http://example.com";
+    let new = CreateOrganization::new("Cellar").website(insecure).imprint_url(insecure).privacy_url(insecure);
+    assert_eq!(paths(fixture.service.create_organization(new)), ["website", "imprintUrl", "privacyUrl"]);
+    let organization = CreateOrganization::new(&long).reference(&long).page_name("a".repeat(60));
     let organization = fixture.service.create_organization(organization).expect("long enough").id;
     let create = |new: CreateApiKey| fixture.service.create_api_key(organization, new);
     let scopes = || CreateApiKey::new("Key").scopes([Scope::EventsRead]);

@@ -104,6 +104,10 @@ event-settings: UPDATE events SET timezone = 'secret' WHERE title = 'Other'
 event-settings: UPDATE events SET tags = 'secret' WHERE title = 'Other'
 event-search-text: UPDATE events SET title = CAST(x'736563726574ff' AS TEXT) WHERE title = 'Other'
 organization-settings: UPDATE organizations SET currency = 'secret' WHERE id = (SELECT MIN(id) FROM organizations)
+organization-page: UPDATE organizations SET page_name = 'org_0000000000001' WHERE id = (SELECT MIN(id) FROM organizations)
+organization-page: UPDATE organizations SET website = 'http://secret' WHERE id = (SELECT MIN(id) FROM organizations)
+organization-page: UPDATE organizations SET imprint_url = 'secret' WHERE id = (SELECT MIN(id) FROM organizations)
+organization-page: UPDATE organizations SET privacy_url = 'javascript:secret' WHERE id = (SELECT MIN(id) FROM organizations)
 key-scopes: UPDATE api_keys SET scopes = 'secret' WHERE name = 'Entrance'
 customer-email-key: UPDATE customers SET email_key = 'BOB@example.com' WHERE email_key = 'bob@example.com'
 customer-metadata: UPDATE customers SET metadata = '["secret"]' WHERE email_key = 'bob@example.com'

@@ -79,6 +79,8 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     service.revoke_api_key(caller.organization(), revoked.api_key.id).expect("revoked");
     let mut tenant = CreateOrganization::default().name("Zürich Events").currency("CHF").timezone("Europe/Zurich");
     tenant.reference = Some("tenant-2".to_owned());
+    tenant = tenant.page_name("zurich-events").website("https://zurich.example");
+    tenant = tenant.imprint_url("https://zurich.example/imprint").privacy_url("https://zurich.example/privacy");
     let tenant = service.create_organization(tenant).expect("an organization");
     let of_tenant = service.act_for(tenant.id).expect("the organization exists");
     let event =

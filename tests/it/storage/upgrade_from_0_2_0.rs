@@ -13,6 +13,7 @@ use ticketing::environment::Clock;
 use ticketing::error::Reason;
 use ticketing::event::{EventSettings, ListEvents};
 use ticketing::order::{ListOrders, OrderStatus};
+use ticketing::organization::{ListOrganizations, Organization, UpdateOrganization};
 use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod};
 use ticketing::ticket::{CheckInTicket, ListTickets, TicketStatus};
 use ticketing::ticket_type::ListTicketTypes;
@@ -246,6 +247,22 @@ fn days_of_the_events_of_each_version_begin_at_midnight_until_that_is_set() {
         let settings = EventSettings::default().day_starts_at("06:00");
         let set = fixture.service.update_event_settings(&fixture.caller, events[0].id, settings).expect("settings");
         assert_eq!(set.day_starts_at.as_deref(), Some("06:00"));
+        assert!(fixture.service.check().expect("a check").is_clean());
+    }
+}
+
+#[test]
+fn organizations_of_each_version_have_no_page_name_until_one_is_set() {
+    for written in all() {
+        let fixture = written.upgraded();
+        let earlier = fixture.service.list_organizations(ListOrganizations::default()).expect("organizations").data;
+        let shown = |one: &Organization| {
+            [&one.page_name, &one.website, &one.imprint_url, &one.privacy_url].into_iter().any(Option::is_some)
+        };
+        assert!(earlier.len() > 1 && !earlier.iter().any(shown), "{earlier:?}");
+        let named = |id| fixture.service.update_organization(id, UpdateOrganization::default().page_name("cellar"));
+        assert_eq!(named(earlier[0].id).expect("a name").page_name.as_deref(), Some("cellar"));
+        assert_eq!(named(earlier[1].id).expect_err("taken").reason(), Some(Reason::PageNameTaken));
         assert!(fixture.service.check().expect("a check").is_clean());
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Constraint {
     OrganizationReference,
+    OrganizationPageName,
     /// A slug is unique in its organization.
     EventSlug,
     /// A discount code is unique in its event.
@@ -19,6 +20,7 @@ pub(crate) enum Constraint {
 /// These indexes: their names, their columns as SQLite's messages list them, and what they require.
 pub(in crate::store::engine) const UNIQUE_INDEXES: &[(&str, &str, Constraint)] = &[
     ("organizations_by_reference", "organizations.reference", Constraint::OrganizationReference),
+    ("organizations_by_page_name", "organizations.page_name", Constraint::OrganizationPageName),
     ("events_by_slug", "events.organization_id, events.slug", Constraint::EventSlug),
     ("discounts_by_code", "discounts.event_id, discounts.code_key", Constraint::DiscountCode),
     ("orders_by_payment", "orders.payment_reference", Constraint::PaymentReference),
@@ -47,14 +49,12 @@ impl From<StatementError> for Error {
     }
 }
 
-/// Replaces a violation of `constraint` with the error that the operation documents.
+/// Replaces a violation of `constraint` with the error that the operation documents. Other errors stay as they are, so
+/// that a second constraint can be handled in the same way.
 pub(in crate::store) fn on_violation<T>(
     result: Result<T, StatementError>,
     constraint: Constraint,
     error: impl FnOnce() -> Error,
-) -> Result<T> {
-    match result {
-        Err(failed) if failed.violated == Some(constraint) => Err(error()),
-        other => Ok(other?),
-    }
+) -> Result<T, StatementError> {
+    result.map_err(|failed| if failed.violated == Some(constraint) { error().into() } else { failed })
 }

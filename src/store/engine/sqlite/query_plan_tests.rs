@@ -25,6 +25,7 @@ const STATEMENTS: &[Expected] = &[
     (api_keys::VALID, &["api_keys_by_hash"]),
     (api_keys::BY_ORGANIZATION, &["api_keys_by_organization"]),
     (organizations::BY_REFERENCE, &["organizations_by_reference"]),
+    (organizations::BY_PAGE_NAME, &["organizations_by_page_name"]),
     (organizations::LIST_BY_REFERENCE, &["organizations_by_reference"]),
     (organization_usage::EVENTS, &["events_by_organization"]),
     (organization_usage::TICKET_TYPES, &["events_by_organization", "ticket_types_by_event"]),

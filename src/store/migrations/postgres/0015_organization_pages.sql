@@ -1,0 +1,10 @@
+-- The pages of an organization's events: the organization's name in their addresses, and the links that they show.
+
+-- Its name in the addresses of its pages, in place of its id.
+ALTER TABLE organizations ADD COLUMN page_name TEXT COLLATE "C";
+-- https URLs.
+ALTER TABLE organizations ADD COLUMN website TEXT COLLATE "C";
+ALTER TABLE organizations ADD COLUMN imprint_url TEXT COLLATE "C";
+ALTER TABLE organizations ADD COLUMN privacy_url TEXT COLLATE "C";
+-- the uniqueness of a page name, the organization of a page
+CREATE UNIQUE INDEX organizations_by_page_name ON organizations (page_name) WHERE page_name IS NOT NULL;
