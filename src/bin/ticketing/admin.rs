@@ -7,7 +7,7 @@ use ticketing::id::{ApiKeyId, EventId, OrganizationId};
 use ticketing::organization::{CreateApiKey, CreateOrganization, ListOrganizations, Organization, UpdateOrganization};
 use ticketing::{Change, Error, TicketingService, page};
 
-use super::arguments::{AdminCommand, NewOrganization};
+use super::arguments::{AdminCommand, NewOrganization, PageOptions};
 use super::database_option::Database;
 use super::failure::Failure;
 
@@ -17,6 +17,11 @@ pub(crate) fn create_organization(database: &Database, options: NewOrganization)
     organization.currency = options.currency.unwrap_or(organization.currency);
     organization.timezone = options.timezone.unwrap_or(organization.timezone);
     organization.reference = options.reference;
+    let PageOptions { page_name, website, imprint_url, privacy_url } = options.page;
+    organization.page_name = page_name;
+    organization.website = website;
+    organization.imprint_url = imprint_url;
+    organization.privacy_url = privacy_url;
     // Before the database is created.
     organization.check()?;
     Ok(json!(database.builder_of_command(true)?.open()?.create_organization(organization)?))
@@ -33,13 +38,17 @@ pub(crate) fn execute(database: &Database, command: AdminCommand) -> Result<Valu
         AdminCommand::GetOrganization { organization } => {
             Ok(json!(service.get_organization(organization_id(&organization)?)?))
         }
-        AdminCommand::UpdateOrganization { organization, name, currency, timezone, reference } => {
+        AdminCommand::UpdateOrganization { organization, name, currency, timezone, reference, page } => {
             let change = |given: Option<String>| given.map_or(Change::Keep, Change::Set);
             let mut changes = UpdateOrganization::default();
             changes.name = change(name);
             changes.currency = change(currency);
             changes.timezone = change(timezone);
             changes.reference = change(reference).map(Some);
+            changes.page_name = change(page.page_name).map(Some);
+            changes.website = change(page.website).map(Some);
+            changes.imprint_url = change(page.imprint_url).map(Some);
+            changes.privacy_url = change(page.privacy_url).map(Some);
             Ok(json!(service.update_organization(organization_id(&organization)?, changes)?))
         }
         AdminCommand::SuspendOrganization { organization } => {

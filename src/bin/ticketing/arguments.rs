@@ -211,6 +211,26 @@ pub(crate) struct NewOrganization {
     /// Name of your own for the organization, such as a customer number. No two organizations have the same
     #[arg(long, value_name = "TEXT")]
     pub(crate) reference: Option<String>,
+    #[command(flatten)]
+    pub(crate) page: PageOptions,
+}
+
+/// What the pages of an organization's events show of it.
+#[derive(Debug, Args)]
+pub(crate) struct PageOptions {
+    /// Name in the addresses of the pages of its events, in place of the id: at most 60 lower-case letters, digits and
+    /// single hyphens. No two organizations have the same
+    #[arg(long, value_name = "NAME")]
+    pub(crate) page_name: Option<String>,
+    /// https URL of its website
+    #[arg(long, value_name = "URL")]
+    pub(crate) website: Option<String>,
+    /// https URL of the page that says who the organization is
+    #[arg(long, value_name = "URL")]
+    pub(crate) imprint_url: Option<String>,
+    /// https URL of the page that says how it treats personal data
+    #[arg(long, value_name = "URL")]
+    pub(crate) privacy_url: Option<String>,
 }
 
 /// A command that manages organizations or API keys.
@@ -231,6 +251,8 @@ pub(crate) enum AdminCommand {
         timezone: Option<String>,
         #[arg(long, value_name = "TEXT")]
         reference: Option<String>,
+        #[command(flatten)]
+        page: PageOptions,
     },
     /// Refuse the API keys of an organization. Payments of its orders still arrive
     SuspendOrganization { organization: String },

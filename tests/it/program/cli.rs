@@ -169,6 +169,10 @@ fn an_invalid_command_line_exits_with_2_names_the_error_and_creates_nothing() {
         (&["create-organization", "Cellar", "--listen", "127.0.0.1:0"], "--listen"),
         (&["list-organizations", "all"], "list-organizations"),
         (&["create-organization", "Cellar", "--reference", ""], "reference"),
+        (&["create-organization", "Cellar", "--page-name", "The Cellar"], "--page-name must be lower-case letters"),
+        (&["create-organization", "Cellar", "--website", "http://example.com"], "--website must be an https URL"),
+        (&["create-organization", "Cellar", "--imprint-url", "imprint"], "--imprint-url must be an https URL"),
+        (&["create-organization", "Cellar", "--privacy-url", ""], "--privacy-url must be an https URL"),
         (&["get-organization"], "get-organization"),
         (&["update-organization", "a", "b"], "update-organization"),
         (&["suspend-organization", "org_0000000000001", "--name", "x"], "--name"),
@@ -464,6 +468,25 @@ fn an_organization_is_changed_suspended_resumed_counted_and_deleted() {
     assert_eq!((&changed["timezone"], &changed["reference"]), (&created["timezone"], &created["reference"]));
     let line = error_line(&mut program(folder.path(), &["update-organization", id, "--currency", "EURO"]), 2);
     assert!(line.contains("currency"), "{line}");
+
+    let of_page = [
+        ("pageName", "--page-name", "cellar"),
+        ("website", "--website", "https://example.com"),
+        ("imprintUrl", "--imprint-url", "https://example.com/imprint"),
+        ("privacyUrl", "--privacy-url", "https://example.com/privacy"),
+    ];
+    let options: Vec<&str> = of_page.iter().flat_map(|(_, option, value)| [*option, *value]).collect();
+    let shown = json_output(folder.path(), &[&["update-organization", id][..], &options].concat());
+    for (field, _, value) in of_page {
+        assert_eq!((&changed[field], &shown[field]), (&Value::Null, &value.into()), "{field}");
+    }
+    assert_eq!((&shown["name"], &shown["reference"]), (&changed["name"], &changed["reference"]));
+    let again = [&["create-organization", "Attic"][..], &options].concat();
+    let line = error_line(&mut program(folder.path(), &again), 1);
+    assert!(line.contains("another organization has the page name cellar"), "{line}");
+    let again = [&["create-organization", "Attic"][..], &options, &["--page-name", "attic"]].concat();
+    let again = json_output(folder.path(), &again);
+    assert_eq!((&again["pageName"], &again["privacyUrl"]), (&"attic".into(), &shown["privacyUrl"]));
 
     let usage = json_output(folder.path(), &["organization-usage", id]);
     assert_eq!((&usage["orders"], &usage["bytes"]), (&0.into(), &0.into()));
