@@ -1,6 +1,6 @@
 //! The text of a ticket, for its document and its page.
 
-use super::picture::Logo;
+use super::pictures::picture::PictureFile;
 use crate::error::Result;
 use crate::model::sale::event::Event;
 use crate::model::sale::order::OrderItem;
@@ -135,7 +135,7 @@ pub(crate) struct Content {
     /// The name of the organization that sells the ticket.
     pub(crate) organizer: Option<String>,
     /// The logo of the ticket type. Its file may be damaged.
-    pub(super) logo: Option<Logo>,
+    pub(super) logo: Option<PictureFile>,
 }
 
 impl Content {

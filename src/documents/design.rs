@@ -7,7 +7,7 @@ use parley::Alignment;
 
 use super::Paper;
 use super::content::{Content, Field, code_in_groups};
-use super::picture::Picture;
+use super::pictures::picture::Picture;
 use super::qr;
 use super::sheets::{Element, Shape, Sheets};
 use super::typesetter::{Color, Paragraph, Style, Typesetter};

@@ -59,6 +59,17 @@
 //! seconds for its logos, and has none if they take longer, or if too many other logos are just being fetched. After a
 //! failure, a URL is not tried again for a minute, and for up to an hour if it keeps failing. The bytes of a document
 //! change when its logo arrives.
+//!
+//! # Covers
+//!
+//! The page of an event (feature `event-pages`) shows its [cover](crate::event::Event::cover_image) if that is a PNG or JPEG
+//! file of at most 2 MiB, and at most 4,000 pixels in each direction, at an `https:` URL. Covers are fetched and kept as
+//! logos are, over the same transport and for the same time, apart from them and up to 64 MiB. Visitors get them from the
+//! server, so that no other host learns their addresses.
+//!
+//! All pixels of a cover are decoded before it is shown. What else is in its file is left out, such as the place where a
+//! photo was taken, thumbnails, comments, and bytes after the end. Color profiles and the orientation stay. Of an animated
+//! PNG, the picture for programs without animation stays.
 
 mod content;
 mod design;
@@ -67,9 +78,6 @@ mod fonts;
 mod language;
 mod last_used;
 mod limits;
-mod logo_cache;
-mod logos;
-mod picture;
 mod pictures;
 pub(crate) mod qr;
 mod renderer;
@@ -86,7 +94,9 @@ pub use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::DocumentToPrint;
 #[cfg(feature = "server")]
 pub(crate) use content::{Content, Field, TicketToPrint, code_in_groups};
-pub(crate) use logos::Fetch;
+#[cfg(feature = "event-pages")]
+pub(crate) use pictures::covers::Cover;
+pub(crate) use pictures::picture_fetcher::Fetch;
 pub(crate) use renderer::{Rendered, Renderer};
 
 /// The size of the pages.

@@ -7,9 +7,12 @@ use std::sync::{Arc, Mutex};
 use super::content::{Content, DocumentToPrint, TicketToPrint};
 use super::fonts::Fonts;
 use super::limits::{self, Key, RenderingLimits};
-use super::logos::{Fetch, Logos, LogosOfDocument};
-use super::picture::Picture;
-use super::pictures::Pictures;
+#[cfg(feature = "event-pages")]
+use super::pictures::covers::{Cover, Covers};
+use super::pictures::decoded_pictures::Pictures;
+use super::pictures::logos::{self, LogosOfDocument};
+use super::pictures::picture::Picture;
+use super::pictures::picture_fetcher::{Fetch, PictureFetcher};
 use super::typesetter::Typesetter;
 use super::{Paper, TicketDocument, TicketDocuments, design, drawing, language};
 use crate::environment::{Clock, Locked};
@@ -26,7 +29,9 @@ pub(crate) struct Renderer {
     fonts: Fonts,
     /// Typesetters that no thread uses. A document needs one to itself.
     idle: Mutex<Vec<Typesetter>>,
-    logos: Logos,
+    logos: PictureFetcher,
+    #[cfg(feature = "event-pages")]
+    covers: Covers,
     pictures: Pictures,
     limits: RenderingLimits,
 }
@@ -47,7 +52,7 @@ impl fmt::Debug for Renderer {
 }
 
 impl Renderer {
-    /// Loads the fonts. `fetch` fetches logos; without it, those at URLs are left out.
+    /// Loads the fonts. `fetch` fetches logos and covers; without it, those at URLs are left out.
     ///
     /// # Errors
     /// - [`Error::Validation`] if what was given as a font is not one.
@@ -60,20 +65,41 @@ impl Renderer {
             paper: settings.paper,
             fonts,
             idle: Mutex::default(),
-            logos: Logos::new(fetch, settings.logo_timeout, clock),
+            #[cfg(feature = "event-pages")]
+            covers: Covers::new(fetch.clone(), settings.logo_timeout, Arc::clone(&clock)),
+            logos: logos::fetcher(fetch, settings.logo_timeout, clock),
             pictures: Pictures::default(),
             limits: RenderingLimits::default(),
         })
     }
 
-    /// How often logos were fetched, by outcome.
+    /// How often logos and covers were fetched, by outcome.
     pub(crate) fn logo_outcomes(&self) -> Vec<(LogoOutcome, u64)> {
-        self.logos.outcomes()
+        let logos = self.logos.outcomes();
+        #[cfg(feature = "event-pages")]
+        let logos = logos
+            .into_iter()
+            .zip(self.covers.outcomes())
+            .map(|((outcome, logos), (_, covers))| (outcome, logos + covers))
+            .collect();
+        logos
+    }
+
+    /// The cover of an event at a URL: the one that is kept, or else the one that is fetched.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn cover(&self, organization: OrganizationId, url: &str) -> Option<Cover> {
+        self.covers.get(organization, url)
+    }
+
+    /// The cover of an event at a URL that is kept. Nothing is fetched.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn kept_cover(&self, organization: OrganizationId, url: &str) -> Option<Cover> {
+        self.covers.kept(organization, url)
     }
 
     /// Begins a document of an organization: finds its logos.
     pub(crate) fn logos(&self, organization: OrganizationId) -> LogosOfDocument<'_> {
-        self.logos.of_document(organization)
+        LogosOfDocument::new(&self.logos, organization)
     }
 
     /// The document of a ticket or an order with this version, if it is kept.

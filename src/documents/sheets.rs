@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use super::Paper;
-use super::picture::Picture;
+use super::pictures::picture::Picture;
 use super::typesetter::{Color, Paragraph};
 
 /// A part of a document, as a screen reader sees it.

@@ -7,10 +7,10 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// The largest file of a picture, in bytes.
+/// The largest file of a picture in a request, in bytes.
 pub(crate) const MAX_PICTURE_BYTES: usize = 512 * 1024;
 
-/// The largest width and height of a picture, in pixels.
+/// The largest width and height of such a picture, in pixels.
 pub(crate) const MAX_SIDE: u32 = 2000;
 
 /// The most scans of a progressive JPEG. A scan of a few bytes takes milliseconds, and programs write about 20 at most.
@@ -37,13 +37,14 @@ pub(crate) fn may_have_data_uri(json: &[u8]) -> bool {
 /// take 50 MB, and 0.2 seconds of a processor.
 pub(crate) fn is_picture(uri: &str) -> bool {
     let Some(file) = file_in_data_uri(uri) else { return false };
-    size(&file).is_some() && if png_size(&file).is_some() { is_whole_png(&file) } else { is_whole_jpeg(&file) }
+    size(&file, MAX_SIDE).is_some()
+        && if png_size(&file).is_some() { is_whole_png(&file) } else { is_whole_jpeg(&file) }
 }
 
-/// The width and height that a PNG or JPEG file says it has. `None` if one of them is 0 or more than 2,000.
-pub(crate) fn size(file: &[u8]) -> Option<(u32, u32)> {
+/// The width and height that a PNG or JPEG file says it has. `None` if one of them is 0 or more than `max_side`.
+pub(crate) fn size(file: &[u8], max_side: u32) -> Option<(u32, u32)> {
     let (width, height) = png_size(file).or_else(|| jpeg_size(file))?;
-    [width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)).then_some((width, height))
+    [width, height].iter().all(|side| (1..=max_side).contains(side)).then_some((width, height))
 }
 
 /// The width and height that a PNG file says it has: the first fields of its first chunk. Decoders take no other ones.
@@ -92,7 +93,7 @@ pub(crate) fn only_pixels(file: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether a PNG file has all its pixels and its end. They are decoded row by row.
-fn is_whole_png(file: &[u8]) -> bool {
+pub(crate) fn is_whole_png(file: &[u8]) -> bool {
     let decode = |pixels: Vec<u8>| {
         let mut decoder = png::Decoder::new(Cursor::new(pixels));
         decoder.set_transformations(png::Transformations::EXPAND);

@@ -28,13 +28,13 @@ text_enum! {
 }
 
 text_enum! {
-    /// The outcome of an attempt to fetch the logo of a ticket.
+    /// The outcome of an attempt to fetch the logo of a ticket or the cover of an event.
     pub enum LogoOutcome {
-        /// The logo was fetched.
+        /// The picture was fetched.
         Fetched = "fetched",
-        /// It could not be fetched, or is no picture that can be drawn.
+        /// It could not be fetched, or is no picture that can be shown.
         Failed = "failed",
-        /// A document has no logo, or an old one, because too many logos were being fetched.
+        /// A document or a page has no picture, or an old one, because too many pictures were being fetched.
         NotTried = "not-tried",
     }
 }
@@ -175,7 +175,7 @@ pub struct DocumentStatistics {
     /// Documents with characters that no font has, so that readers see a replacement character instead. A document is
     /// counted once until something on it changes.
     pub with_missing_glyphs: u64,
-    /// Logos at URLs, by outcome. All outcomes are listed, even if their counter is 0.
+    /// Logos and covers at URLs, by outcome. All outcomes are listed, even if their counter is 0.
     #[serde(serialize_with = "as_object")]
     pub logos: Vec<(LogoOutcome, u64)>,
 }

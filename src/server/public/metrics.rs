@@ -210,7 +210,12 @@ impl Collector for ServiceMetrics {
 
         let help = "Ticket documents with characters that no font has, each counted once until it changes";
         metrics.counter("documents_with_missing_glyphs", help, documents.with_missing_glyphs)?;
-        metrics.counters("logo_fetches", "Logos of tickets at URLs, by outcome", "outcome", &documents.logos)?;
+        metrics.counters(
+            "logo_fetches",
+            "Logos of tickets and covers of events at URLs, by outcome",
+            "outcome",
+            &documents.logos,
+        )?;
 
         let up = u64::from(self.backlog.is_some() && self.writable);
         let help = "Whether the store could be read and the last write did not fail (1) or not (0)";

@@ -38,10 +38,10 @@ impl Builder {
         self
     }
 
-    /// Fetches the logos of tickets over `transport`. Default: a transport with default settings, which allows loopback
-    /// addresses if those of [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there
-    /// is no [implementation of cryptography](crate::webhook#sending), logos at URLs are left out, which is logged as a
-    /// warning.
+    /// Fetches the logos of tickets and the [covers](crate::documents#covers) of events over `transport`. Default: a
+    /// transport with default settings, which allows loopback addresses if those of
+    /// [webhooks](Self::allow_local_webhooks) may be such. If it cannot be created, because there is no [implementation of
+    /// cryptography](crate::webhook#sending), pictures at URLs are left out, which is logged as a warning.
     ///
     /// ```
     /// use std::net::IpAddr;
@@ -74,12 +74,12 @@ impl Builder {
     }
 
     pub(in crate::service) fn renderer(&self) -> Result<Option<Renderer>> {
-        let renderer = |settings| Renderer::new(settings, self.used_clock(), self.fetch_logos());
+        let renderer = |settings| Renderer::new(settings, self.used_clock(), self.fetch_pictures());
         self.documents.as_ref().map(renderer).transpose()
     }
 
     #[cfg(feature = "webhooks")]
-    fn fetch_logos(&self) -> Option<Fetch> {
+    fn fetch_pictures(&self) -> Option<Fetch> {
         use crate::webhook::HttpsTransport;
 
         let transport = match &self.logo_transport {
@@ -87,10 +87,10 @@ impl Builder {
             None => HttpsTransport::builder().allow_local(self.allow_local_webhooks).build().map(Arc::new),
         };
         let transport = transport.inspect_err(|error| {
-            tracing::warn!(target: "ticketing::documents", %error, "logos at URLs are left out");
+            tracing::warn!(target: "ticketing::documents", %error, "logos and covers at URLs are left out");
         });
         let transport = transport.ok()?;
-        Some(Box::new(move |organization, url, most_bytes, timeout| {
+        Some(Arc::new(move |organization, url, most_bytes, timeout| {
             let headers = [("Accept", "image/png, image/jpeg"), ("User-Agent", "Service-Documents/1.0")];
             let file = transport.download(organization, url, &headers, most_bytes, timeout);
             file.map_err(|failure| failure.message)
@@ -99,7 +99,7 @@ impl Builder {
 
     #[cfg(not(feature = "webhooks"))]
     #[expect(clippy::unused_self, reason = "with the feature `webhooks` it has a transport")]
-    fn fetch_logos(&self) -> Option<Fetch> {
+    fn fetch_pictures(&self) -> Option<Fetch> {
         None
     }
 }

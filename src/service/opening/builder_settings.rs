@@ -251,7 +251,8 @@ impl Builder {
         self
     }
 
-    /// Permits webhooks to loopback addresses and over plain `http`, for development. Default: false.
+    /// Permits webhooks to loopback addresses and over plain `http`, for development, and with the feature `documents` logos
+    /// and covers that are fetched from there. Default: false.
     ///
     /// If it is false, webhook endpoints must have public addresses, so that a client that registers an endpoint cannot
     /// reach internal services.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use super::last_used::LastUsed;
-use super::picture::{self, Logo, Picture};
+use super::picture::{self, Picture, PictureFile};
+use crate::documents::last_used::LastUsed;
 use crate::environment::Locked;
 
 /// The size of the cache in bytes.
@@ -16,7 +16,7 @@ const MAX_PIXELS: u64 = 16_000_000;
 
 /// The images that were last used, by the digests of their files. `None` for a file that cannot be drawn: it is damaged
 /// or too large.
-pub(super) struct Pictures(Mutex<LastUsed<Option<Picture>>>);
+pub(in crate::documents) struct Pictures(Mutex<LastUsed<Option<Picture>>>);
 
 impl Default for Pictures {
     fn default() -> Self {
@@ -27,7 +27,10 @@ impl Default for Pictures {
 impl Pictures {
     /// The pictures of a document with these logos, by the digests of their files: without those that are damaged, and
     /// without those that would be more than one document may have.
-    pub(super) fn of_document<'a>(&self, logos: impl Iterator<Item = &'a Logo>) -> HashMap<[u8; 32], Picture> {
+    pub(in crate::documents) fn of_document<'a>(
+        &self,
+        logos: impl Iterator<Item = &'a PictureFile>,
+    ) -> HashMap<[u8; 32], Picture> {
         let mut seen = HashSet::new();
         let mut pictures = HashMap::new();
         let mut pixels: u64 = 0;
@@ -48,7 +51,7 @@ impl Pictures {
         pictures
     }
 
-    fn get_or_decode(&self, logo: &Logo) -> Option<Picture> {
+    fn get_or_decode(&self, logo: &PictureFile) -> Option<Picture> {
         let kept = self.0.locked().get(&logo.digest);
         kept.unwrap_or_else(|| {
             let picture = picture::picture(&logo.file);

@@ -1,4 +1,4 @@
-//! The picture of a logo: an untrusted file.
+//! A picture: an untrusted file.
 
 use std::sync::Arc;
 
@@ -9,29 +9,29 @@ use krilla::page::PageSettings;
 use krilla::surface::Surface;
 use sha2::{Digest, Sha256};
 
-use crate::form::picture::{is_whole_jpeg, jpeg_decoder, only_pixels, png_chunks, png_size, size};
+use crate::form::picture::{MAX_SIDE, is_whole_jpeg, jpeg_decoder, only_pixels, png_chunks, png_size, size};
 
-/// The file of a logo.
+/// The file of a picture.
 #[derive(Debug, Clone)]
-pub(super) struct Logo {
-    pub(super) file: Arc<[u8]>,
-    pub(super) digest: [u8; 32],
+pub(in crate::documents) struct PictureFile {
+    pub(in crate::documents) file: Arc<[u8]>,
+    pub(in crate::documents) digest: [u8; 32],
 }
 
-impl Logo {
-    /// A logo in this file, which may be damaged.
-    pub(super) fn new(file: Vec<u8>) -> Self {
+impl PictureFile {
+    /// A picture in this file, which may be damaged.
+    pub(in crate::documents) fn new(file: Vec<u8>) -> Self {
         Self { digest: Sha256::digest(&file).into(), file: file.into() }
     }
 }
 
 /// A picture that can be drawn.
 #[derive(Debug, Clone)]
-pub(super) struct Picture {
+pub(in crate::documents) struct Picture {
     image: Image,
     orientation: Orientation,
     /// How many bytes it has in a document.
-    pub(super) bytes: usize,
+    pub(in crate::documents) bytes: usize,
 }
 
 /// How the pixels of a file lie in the upright picture: the steps to the right and down that are one step to the right
@@ -53,7 +53,7 @@ const ORIENTATIONS: [Orientation; 8] = [
 impl Picture {
     /// The width and height of the upright picture, in pixels.
     #[expect(clippy::cast_precision_loss, reason = "a picture has at most 2,000 pixels in each direction")]
-    pub(super) fn size(&self) -> (f32, f32) {
+    pub(in crate::documents) fn size(&self) -> (f32, f32) {
         let (width, height) = self.image.size();
         self.turned((width as f32, height as f32))
     }
@@ -64,7 +64,7 @@ impl Picture {
     }
 
     /// Draws the upright picture in a rectangle.
-    pub(super) fn draw(&self, surface: &mut Surface<'_>, x: f32, y: f32, width: f32, height: f32) {
+    pub(in crate::documents) fn draw(&self, surface: &mut Surface<'_>, x: f32, y: f32, width: f32, height: f32) {
         let [right, right_down, down_right, down] = self.orientation.map(f32::from);
         let left = if right + down_right < 0.0 { x + width } else { x };
         let top = if right_down + down < 0.0 { y + height } else { y };
@@ -79,8 +79,8 @@ impl Picture {
 
 /// Returns the picture in a PNG or JPEG file, unless it is larger than 2,000 pixels in width or height, or damaged. Its
 /// pixels are decoded at once, so its size is read before.
-pub(super) fn picture(file: &[u8]) -> Option<Picture> {
-    size(file)?;
+pub(in crate::documents) fn picture(file: &[u8]) -> Option<Picture> {
+    size(file, MAX_SIDE)?;
     let image = if png_size(file).is_some() {
         Image::from_png(only_pixels(file)?.into(), true)
     } else if is_whole_jpeg(file) {
@@ -89,7 +89,8 @@ pub(super) fn picture(file: &[u8]) -> Option<Picture> {
         return None;
     };
     let image = image.ok()?;
-    let orientation = exif(file).and_then(|exif| orientation(&exif)).unwrap_or(ORIENTATIONS[0]);
+    let orientation = exif(file).and_then(|exif| orientation(&exif)).unwrap_or(1);
+    let orientation = ORIENTATIONS[usize::from(orientation) - 1];
     Some(Picture { bytes: bytes_in_document(&image)?, image, orientation })
 }
 
@@ -105,12 +106,12 @@ fn bytes_in_document(image: &Image) -> Option<usize> {
 }
 
 /// How many pixels are decoded for a picture.
-pub(super) fn pixels_to_decode(file: &[u8]) -> u64 {
-    size(file).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
+pub(in crate::documents) fn pixels_to_decode(file: &[u8]) -> u64 {
+    size(file, MAX_SIDE).map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
 /// What a camera has written about a picture.
-fn exif(file: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn exif(file: &[u8]) -> Option<Vec<u8>> {
     if png_size(file).is_some() {
         let chunk = png_chunks(file)?.into_iter().find(|chunk| &chunk[4..8] == b"eXIf")?;
         return Some(chunk[8..chunk.len() - 4].to_vec());
@@ -120,8 +121,8 @@ fn exif(file: &[u8]) -> Option<Vec<u8>> {
     decoder.exif().cloned()
 }
 
-/// The tag `Orientation` in the first directory of EXIF data.
-fn orientation(exif: &[u8]) -> Option<Orientation> {
+/// The tag `Orientation` in the first directory of EXIF data: 1 to 8.
+pub(super) fn orientation(exif: &[u8]) -> Option<u8> {
     let is_big_endian = match exif.get(..4)? {
         b"MM\0*" => true,
         b"II*\0" => false,
@@ -137,5 +138,5 @@ fn orientation(exif: &[u8]) -> Option<Orientation> {
     let directory = number(4, 4)?;
     let mut entries = (0..number(directory, 2)?).map_while(|index| directory.checked_add(2 + 12 * index));
     let entry = entries.find(|entry| number(*entry, 2) == Some(0x0112))?;
-    ORIENTATIONS.get(number(entry + 8, 2)?.checked_sub(1)?).copied()
+    u8::try_from(number(entry + 8, 2)?).ok().filter(|orientation| (1..=8).contains(orientation))
 }
