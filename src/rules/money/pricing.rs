@@ -130,6 +130,14 @@ fn narrow(part: i128) -> i64 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_is_left_after_rounding_goes_to_the_largest_remainder() {
+        // 2/7, 4/7 and 8/7: the remainders are 2, 4 and 1.
+        assert_eq!(distribute(2, &[1, 2, 4]), [0, 1, 1]);
+        // 3/8, 9/8 and 12/8: the remainders are 3, 1 and 4.
+        assert_eq!(distribute(3, &[1, 3, 4]), [0, 1, 2]);
+    }
+
     #[cfg(feature = "documents")]
     #[test]
     fn what_is_paid_for_each_ticket_is_known_if_all_cost_the_same() {

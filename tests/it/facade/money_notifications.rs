@@ -6,7 +6,7 @@ use ticketing::order::Order;
 use ticketing::payment::ManualMethod;
 use ticketing::payment::{
     CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund, ListDisputes,
-    ListPayments, ListRefunds, Refund, RefundOrder, RefundState,
+    ListLedgerEntries, ListPayments, ListRefunds, Refund, RefundOrder, RefundState,
 };
 use ticketing::webhook::{EventType, WebhookNotification};
 
@@ -200,6 +200,22 @@ fn a_refund_made_at_the_gateway_is_reported_and_again_if_it_fails() {
     report_outside(&fixture, &order, 1000, failed());
     // Somebody decided to give it back, and the customer has not got it.
     assert_eq!(taken(&fixture), [not_refunded(&fixture, &order, 10, "OUTSIDE", true)]);
+    // A late notice does not make it again.
+    report_outside(&fixture, &order, 1000, RefundState::Succeeded);
+    assert_eq!(taken(&fixture), []);
+}
+
+#[test]
+fn a_refund_of_nothing_that_the_gateway_reports_changes_nothing() {
+    let fixture = fixture();
+    let order = paid(&fixture);
+    let entries =
+        || fixture.service.list_ledger_entries(&fixture.caller, ListLedgerEntries::default()).expect("a page").data;
+    let before = entries();
+    report_outside(&fixture, &order, 0, RefundState::Succeeded);
+    assert_eq!(taken(&fixture), []);
+    assert_eq!(entries(), before);
+    assert!(fixture.service.list_refunds(&fixture.caller, ListRefunds::default()).expect("a page").data.is_empty());
 }
 
 #[test]
@@ -208,6 +224,8 @@ fn a_refund_at_the_gateway_that_has_failed_at_once_is_reported_as_failed() {
     let order = paid(&fixture);
     report_outside(&fixture, &order, 1000, failed());
     assert_eq!(taken(&fixture), [not_refunded(&fixture, &order, 10, "OUTSIDE", false)]);
+    report_outside(&fixture, &order, 1000, RefundState::Succeeded);
+    assert_eq!(taken(&fixture), []);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use ticketing::environment::{Clock, ManualClock};
 use ticketing::notification::{Notification, NotificationDetails, NotificationTopic};
 use ticketing::organization::ListOrganizations;
 use ticketing::payment::ManualMethod;
-use ticketing::payment::{DisputeStatus, GatewayDispute, GatewayEvent};
+use ticketing::payment::{CheckoutState, DisputeStatus, GatewayDispute, GatewayEvent, GatewayPayment, GatewayRefund};
 use ticketing::webhook::{EventType, ListWebhooks};
 use ticketing::{Builder, TicketingService, Timestamp};
 
@@ -445,4 +445,23 @@ fn of_two_processes_with_a_handler_one_is_called_with_each_notification() {
     calls.dedup();
     assert_eq!(calls.len(), 100, "no notification twice");
     assert!(calls.iter().all(|call| call.ends_with(" 1")));
+}
+
+#[test]
+fn a_refund_that_is_due_is_told_once_however_often_its_payment_changes() {
+    let (fixture, calls) = fixture_with_handler(&[NotificationTopic::RefundDue]);
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 10), 2);
+    let report = |event: GatewayEvent| {
+        let notice = Notice::about(&order, event);
+        fixture.gateway.know(&notice);
+        notice.send(&fixture.service).expect("received");
+    };
+    report(GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_1", eur(2500), "EUR"))));
+    fixture.gateway.on_refund(GatewayBehavior::Unavailable);
+    fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
+    assert_eq!(next(&calls).details.topic(), NotificationTopic::RefundDue);
+    // A part goes back elsewhere: the rest is still due.
+    report(GatewayEvent::Refund(GatewayRefund::new("re_out", eur(1000), "EUR")));
+    wait_for_queue(&fixture, 0);
+    assert!(calls.try_recv().is_err());
 }

@@ -290,6 +290,7 @@ fn what_is_cancelled_says_so_and_has_no_code() {
         let page = client.get(&path).expect(200);
         assert!(page.text().contains("This event is cancelled") && !page.text().contains(order.code(1)), "{path}");
         assert_eq!(qr_codes(page.text()).len(), 0, "{path}");
+        assert!(!page.text().contains(".pdf\""), "{path} leads to no document");
     }
     for path in [order.document(1), format!("{}/tickets.pdf", order.page)] {
         client.get(&path).expect(410);

@@ -275,6 +275,22 @@ fn a_refund_that_was_made_and_is_not_at_stripe_is_listed_and_stays_as_it_is() {
 }
 
 #[test]
+fn a_refund_of_another_amount_is_listed_as_different() {
+    let shop = Shop::open();
+    let (order, _) = shop.sale();
+    shop.cancel(order);
+    shop.deliver_all();
+    let refund = shop.fake.all("refund")[0]["id"].as_str().unwrap().to_owned();
+    shop.fake.change(&refund, &json!({ "amount": 1000 }));
+    let result = shop.reconcile(&june());
+    assert_eq!(listed(&result.missing_here), []);
+    assert_eq!(listed(&result.different), [(LedgerKind::Refund, eur(-1000), refund.as_str(), false)]);
+    let item = &result.different.listed[0];
+    assert_eq!((item.order_id, item.recorded), (Some(order), Some(eur(-2500))));
+    assert_eq!(item.problem, "25.00 EUR is recorded");
+}
+
+#[test]
 fn a_payment_that_is_not_at_stripe_is_listed() {
     let shop = Shop::open();
     let (_, session) = shop.order();
