@@ -85,6 +85,7 @@
 //! | [`organization`] | tenants, their API keys, and scopes |
 //! | [`event`], [`ticket_type`], [`discount`] | what is sold, its prices and reductions |
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
+//! | [`event_page`] | what the page of an event shows (feature `event-pages`) |
 //! | [`door`] | check-in on devices: links, lists of tickets, reports of scans |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
 //! | [`stripe`] | the payment gateway for Stripe Checkout (feature `stripe`) |
@@ -95,7 +96,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [the door](guide::door), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -138,6 +139,7 @@
 //! | `webhooks` | yes | [`webhook::HttpsTransport`], which sends webhooks, with ureq and rustls. Programs that send none, such as a till, save both: `default-features = false, features = ["bundled"]`. |
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
+//! | `event-pages` | no | [Pages of events](guide::event_pages), on which customers buy. It includes `server` and `documents`. |
 //! | `exports` | no | The module [`exports`]: the ledger, orders, attendees, check-ins and settlements as CSV. |
 //! | `xlsx` | no | Exports as XLSX too. It includes `exports`. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
@@ -145,7 +147,7 @@
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `exports` and `ring`. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `event-pages`, `exports` and `ring`. |
 //! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
@@ -163,7 +165,7 @@
 //! | `serde` 1 | `Serialize` and `Deserialize`, which resources and requests implement | |
 //! | `time` 0.3 | `OffsetDateTime`, which [`Timestamp`] can be converted from and to | `time` |
 //! | `rustls` 0.23 | `crypto::CryptoProvider`, which [`webhook::HttpsTransportBuilder`] takes | `webhooks` |
-//! | `axum` 0.8 | `Router`, which `server::router` returns; `IntoResponse` for errors, and the extractor of callers | `server` |
+//! | `axum` 0.8 | `Router`, which `server::router` returns; `http::HeaderName` in its options; `IntoResponse` for errors, and the extractor of callers | `server` |
 //!
 //! All other dependencies can change in any version, among them hyper, rusqlite, schemars and ureq. With the feature
 //! `server`, public types implement `schemars::JsonSchema`; these implementations are not part of the API. The minimum
@@ -222,6 +224,12 @@ pub mod event {
         CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
     };
     pub use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
+}
+
+/// The pages of events, on which customers buy, as data.
+#[cfg(feature = "event-pages")]
+pub mod event_page {
+    pub use crate::model::sale::event_page::EventPage;
 }
 
 /// Ticket types: the kinds of tickets of an event, with their prices and seats.

@@ -82,6 +82,9 @@ pub(crate) struct Environment {
     /// Where the pages of tickets and orders are, if documents are switched on.
     #[cfg(feature = "documents")]
     pub(crate) pages_url: Option<String>,
+    /// Whether events have pages, on which customers buy.
+    #[cfg(feature = "event-pages")]
+    pub(crate) has_event_pages: bool,
     /// The links to these pages, in the transactions of an open store.
     #[cfg(feature = "documents")]
     pub(crate) links: Option<Arc<DocumentLinks>>,
@@ -95,6 +98,8 @@ impl Environment {
             ids: Arc::default(),
             #[cfg(feature = "documents")]
             pages_url: None,
+            #[cfg(feature = "event-pages")]
+            has_event_pages: false,
             #[cfg(feature = "documents")]
             links: None,
         }

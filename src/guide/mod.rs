@@ -18,6 +18,9 @@ pub mod documents {}
 /// ```
 pub mod door {}
 
+#[doc = include_str!("event_pages.md")]
+pub mod event_pages {}
+
 #[doc = include_str!("exports.md")]
 pub mod exports {}
 

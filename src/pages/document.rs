@@ -11,9 +11,14 @@ use crate::error::{Error, Result};
 
 pub(super) const STYLE: &str = include_str!("page.css");
 
-/// The hash of [`STYLE`] for the content security policy of the pages.
-pub(crate) static STYLE_HASH: LazyLock<String> =
-    LazyLock::new(|| format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(STYLE))));
+/// The further style of the pages on which customers buy.
+pub(super) const STYLE_OF_SALE: &str = include_str!("sale.css");
+
+/// The hashes of both styles for the content security policy of the pages.
+pub(crate) static STYLE_HASHES: LazyLock<String> = LazyLock::new(|| {
+    let hash = |style: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(style)));
+    format!("{} {}", hash(STYLE), hash(STYLE_OF_SALE))
+});
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
 pub(super) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\

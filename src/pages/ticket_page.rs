@@ -10,7 +10,7 @@ use super::heading::Heading;
 use super::page_notice::Notice;
 use crate::documents::{Content, TicketToPrint};
 use crate::error::Result;
-use crate::form::picture::{file_in_data_uri, is_data_uri, png_size, size};
+use crate::form::picture::{MAX_SIDE, file_in_data_uri, is_data_uri, png_size, size};
 use crate::model::sale::event::EventStatus;
 use crate::model::tickets::linked::LinkedTicket;
 use crate::model::tickets::ticket::TicketStatus;
@@ -62,7 +62,7 @@ pub(crate) fn ticket_page(linked: &LinkedTicket, token: &str, accepted: &[String
 /// A logo for the page, which loads nothing from elsewhere: only the picture of a `data:` URI.
 fn logo(uri: &str) -> Option<String> {
     let file = file_in_data_uri(uri).filter(|_| is_data_uri(uri))?;
-    size(&file)?;
+    size(&file, MAX_SIDE)?;
     let kind = if png_size(&file).is_some() { "png" } else { "jpeg" };
     Some(format!("data:image/{kind};base64,{}", BASE64_STANDARD.encode(file)))
 }

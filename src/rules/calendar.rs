@@ -116,6 +116,23 @@ impl Zone {
         at.millis() + self.offset(at.millis().div_euclid(1000)) * 1000
     }
 
+    /// The local time at an instant, with its offset (RFC 3339): `2027-06-12T19:30:00+02:00`.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn with_offset(self, at: Timestamp) -> String {
+        let (date, local) = (self.date(at), self.local_millis(at).rem_euclid(DAY * 1000));
+        let (hour, minute) = self.time_of_day(at);
+        let (seconds, millis) = (local / 1000 % 60, local % 1000);
+        let fraction = if millis == 0 { String::new() } else { format!(".{millis:03}") };
+        let ahead = self.minutes_ahead_of_utc(at);
+        let (sign, ahead) = if ahead < 0 { ('-', -ahead) } else { ('+', ahead) };
+        let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+        format!(
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{seconds:02}{fraction}{sign}{:02}:{:02}",
+            ahead / 60,
+            ahead % 60
+        )
+    }
+
     /// By how many minutes the local time is ahead of UTC at an instant.
     #[cfg(any(feature = "documents", feature = "server", test))]
     pub(crate) fn minutes_ahead_of_utc(self, at: Timestamp) -> i64 {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::HeaderName;
 use prometheus_client::metrics::gauge::Gauge;
 
 /// Limits and timeouts of a server. The defaults suit a server that is reachable from the internet.
@@ -53,6 +54,15 @@ pub struct ServerOptions {
     /// Addresses count as for [`failed_authentications`](Self::failed_authentications): behind a proxy, all clients
     /// count as one.
     pub link_requests: u32,
+    /// The maximum number of orders that one client network may make with the form of an [event
+    /// page](crate::guide::event_pages) in 10 minutes, for each event. Forms that are sent twice count once. Default: 60.
+    /// Addresses count as for [`failed_authentications`](Self::failed_authentications).
+    #[cfg(feature = "event-pages")]
+    pub orders_per_network: u32,
+    /// The header with the address of the client, such as `X-Forwarded-For`, whose last entry counts. Set it only behind a
+    /// proxy that sets or extends this header: otherwise all clients choose the address for which they are counted.
+    /// Default: `None`, the address of the connection.
+    pub client_address_header: Option<HeaderName>,
     /// The number of open connections, for the metrics.
     pub(super) open_connections: Gauge,
 }
@@ -69,6 +79,9 @@ impl Default for ServerOptions {
             rate_limit: Some(1200),
             failed_authentications: 60,
             link_requests: 6000,
+            #[cfg(feature = "event-pages")]
+            orders_per_network: 60,
+            client_address_header: None,
             open_connections: Gauge::default(),
         }
     }

@@ -76,6 +76,7 @@ impl Routes {
             .merge(monitoring::health())
             .merge(door_routes::routes())
             .merge(documents())
+            .merge(event_pages())
             .merge(docs())
             .fallback(operation_routes::no_such_route);
         with_problems(routes).layer(self.middleware(true)).with_state(Arc::clone(&self.state))
@@ -99,6 +100,15 @@ impl Routes {
     #[cfg(feature = "documents")]
     pub fn documents<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(documents())
+    }
+
+    /// `/e/{organization}/{slug}`: the [pages of events](crate::guide::event_pages), on which customers buy. They need no API
+    /// key. The [public URL](crate::Builder::public_url) of the service must be where this is mounted, and the pages of
+    /// [orders](Self::documents) and the [checkout](Self::checkout) must be mounted there too. Until the pages are [switched
+    /// on](crate::Builder::event_pages), there is nothing.
+    #[cfg(feature = "event-pages")]
+    pub fn event_pages<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(event_pages())
     }
 
     /// `/door/`: the page for [check-in at the entrance](crate::guide::door). It needs no API key: its links have one. The
@@ -160,6 +170,13 @@ fn documents() -> Router<AppState> {
     let routes = Router::new();
     #[cfg(feature = "documents")]
     let routes = routes.merge(super::public::document_routes::routes());
+    routes
+}
+
+fn event_pages() -> Router<AppState> {
+    let routes = Router::new();
+    #[cfg(feature = "event-pages")]
+    let routes = routes.merge(super::public::event_pages::routes());
     routes
 }
 

@@ -4,12 +4,16 @@
 use std::hash::RandomState;
 use std::sync::Arc;
 
+use axum::http::HeaderName;
+
 use super::http::base_path::path_of_url;
 use super::http::blocking::BlockingService;
 use super::http::held_bytes::HeldBytes;
 use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
 use super::options::ServerOptions;
+#[cfg(feature = "event-pages")]
+use super::public::event_pages::PageCache;
 use super::public::files::Files;
 use super::public::metrics::Metrics;
 #[cfg(feature = "documents")]
@@ -42,9 +46,12 @@ pub(super) struct ServerState {
     #[cfg(feature = "documents")]
     pub(super) page_tags: RandomState,
     pub(super) files: Files,
+    #[cfg(feature = "event-pages")]
+    pub(super) event_pages: PageCache,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     pub(super) public_path: String,
+    pub(super) client_address_header: Option<HeaderName>,
 }
 
 impl ServerState {
@@ -54,8 +61,11 @@ impl ServerState {
             requests_of_links: InUse::new(MAX_REQUESTS_OF_LINK),
             #[cfg(feature = "documents")]
             page_tags: RandomState::new(),
+            client_address_header: options.client_address_header.clone(),
             limits: RateLimits::new(options),
             files: Files::default(),
+            #[cfg(feature = "event-pages")]
+            event_pages: PageCache::default(),
             refusal_log: RefusalLog::default(),
             memory: HeldBytes::new(512 << 20, usize::MAX),
             #[cfg(feature = "exports")]

@@ -131,6 +131,9 @@ pub(super) struct Inner {
     /// Renders ticket documents, if they are switched on.
     #[cfg(feature = "documents")]
     pub(super) documents: Option<crate::documents::Renderer>,
+    /// Whether the pages of events are switched on.
+    #[cfg(feature = "event-pages")]
+    pub(super) event_pages: bool,
 }
 
 /// # The service itself

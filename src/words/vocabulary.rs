@@ -13,6 +13,8 @@ pub(crate) struct Words {
     pub(crate) receipt: Receipt,
     pub(crate) payment: Payment,
     pub(crate) home: Home,
+    pub(crate) event: EventPage,
+    pub(crate) form: OrderForm,
     pub(crate) problems: Problems,
 }
 
@@ -193,4 +195,92 @@ pub(crate) struct Problems {
     pub(crate) too_many_requests: Message,
     pub(crate) busy: Message,
     pub(crate) internal: Message,
+}
+
+/// The words on the page of an event, and of pending orders.
+#[derive(Debug)]
+pub(crate) struct EventPage {
+    /// The heading of the ticket types.
+    pub(crate) tickets: &'static str,
+    pub(crate) quantity: &'static str,
+    /// The button to the order form.
+    pub(crate) go_on: &'static str,
+    pub(crate) free: &'static str,
+    pub(crate) sold_out: &'static str,
+    pub(crate) unavailable: &'static str,
+    pub(crate) few_left: &'static str,
+    /// How many tickets are left.
+    pub(crate) left: fn(i64) -> String,
+    /// When the sale begins.
+    pub(crate) on_sale_from: fn(&str) -> String,
+    pub(crate) on_sale_until: fn(&str) -> String,
+    pub(crate) sale_ended: &'static str,
+    pub(crate) nothing_on_sale: &'static str,
+    pub(crate) website: &'static str,
+    pub(crate) imprint: &'static str,
+    pub(crate) privacy: &'static str,
+    /// The heading of the list of events.
+    pub(crate) events: &'static str,
+    pub(crate) no_events: &'static str,
+    /// The link from an order that has ended to the event.
+    pub(crate) order_again: &'static str,
+    /// Until when the tickets of an order are reserved.
+    pub(crate) reserved_until: fn(&str) -> String,
+    /// A pending order that the organizer marks as paid.
+    pub(crate) not_paid: Message,
+    pub(crate) cancel_question: Message,
+    pub(crate) keep_order: &'static str,
+}
+
+/// The words on the form for an order.
+#[derive(Debug)]
+pub(crate) struct OrderForm {
+    pub(crate) title: &'static str,
+    pub(crate) change_tickets: &'static str,
+    pub(crate) code: &'static str,
+    pub(crate) apply: &'static str,
+    pub(crate) your_details: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) email: &'static str,
+    /// What the e-mail address is for.
+    pub(crate) email_hint: &'static str,
+    pub(crate) street: &'static str,
+    pub(crate) zip: &'static str,
+    pub(crate) city: &'static str,
+    pub(crate) country: &'static str,
+    /// How a country is written.
+    pub(crate) country_hint: &'static str,
+    /// The label of a field that may stay empty.
+    pub(crate) optional: fn(&str) -> String,
+    /// The button of an order that costs something. In the European Union it must say that it obliges to pay.
+    pub(crate) order_and_pay: &'static str,
+    pub(crate) order_for_free: &'static str,
+    /// The heading of the summary of errors.
+    pub(crate) please_check: &'static str,
+    pub(crate) required: &'static str,
+    pub(crate) invalid: &'static str,
+    pub(crate) invalid_email: &'static str,
+    pub(crate) not_to_this_country: &'static str,
+    pub(crate) code_unknown: &'static str,
+    pub(crate) code_not_yet_valid: &'static str,
+    pub(crate) code_expired: &'static str,
+    pub(crate) code_used_up: &'static str,
+    pub(crate) code_below_minimum: &'static str,
+    pub(crate) code_not_applicable: &'static str,
+    pub(crate) nothing_chosen: &'static str,
+    /// Fewer tickets can be had than were chosen.
+    pub(crate) fewer: &'static str,
+    pub(crate) sold_out: &'static str,
+    pub(crate) sale_over: &'static str,
+    pub(crate) total_changed: &'static str,
+    pub(crate) limit_reached: &'static str,
+    pub(crate) too_cheap: &'static str,
+    pub(crate) sent_too_late: &'static str,
+    pub(crate) no_payment: &'static str,
+    pub(crate) sent_already: Message,
+    pub(crate) show_order: &'static str,
+    pub(crate) other_site: Message,
+    pub(crate) too_many_orders: &'static str,
+    /// In how many minutes a network may order again.
+    pub(crate) again_in: fn(u64) -> String,
 }

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::HeaderName;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -19,7 +21,7 @@ use super::failure::{Failure, usage};
 #[cfg(feature = "exports")]
 use super::option_values::text_enum;
 use super::option_values::{
-    boolean, date, duration, folder, help_of_scopes, listen, number, order_hold, public_url, scopes,
+    boolean, date, duration, folder, header_name, help_of_scopes, listen, number, order_hold, public_url, scopes,
 };
 
 /// Ticketing server: events, orders, tickets and check-in over HTTP, stored in one SQLite file or a PostgreSQL
@@ -83,7 +85,20 @@ pub(crate) struct ServerSettings {
     #[arg(long, value_name = "N", env = "TICKETING_FAILED_AUTHENTICATIONS")]
     #[arg(default_value = "60", value_parser = number, allow_negative_numbers = true)]
     pub(crate) failed_authentications: u32,
-    /// Allow webhook receivers on this machine, and plain http, for development
+    /// Show the pages of events, on which customers buy
+    #[cfg(feature = "event-pages")]
+    #[arg(long, env = "TICKETING_EVENT_PAGES", action = ArgAction::SetTrue, value_parser = boolean)]
+    pub(crate) event_pages: bool,
+    /// Orders that one client network may make with the page of an event in 10 minutes; 0 for no limit
+    #[cfg(feature = "event-pages")]
+    #[arg(long, value_name = "N", env = "TICKETING_ORDERS_PER_NETWORK")]
+    #[arg(default_value = "60", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) orders_per_network: u32,
+    /// Header with the address of the client, such as X-Forwarded-For, whose last entry counts. Only behind a proxy that
+    /// sets it
+    #[arg(long, value_name = "HEADER", env = "TICKETING_CLIENT_ADDRESS_HEADER", value_parser = header_name)]
+    pub(crate) client_address_header: Option<HeaderName>,
+    /// Allow webhook receivers and pictures on this machine, and plain http, for development
     #[arg(long, env = "TICKETING_ALLOW_LOCAL_WEBHOOKS", action = ArgAction::SetTrue, value_parser = boolean)]
     pub(crate) allow_local_webhooks: bool,
     /// Keep no copy of a database file that is migrated to a newer schema

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::http::Uri;
+use axum::http::{HeaderName, Uri};
 use ticketing::Timestamp;
 use ticketing::organization::{Scope, Scopes};
 use ticketing::text_enum::TextEnum;
@@ -38,6 +38,10 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
 pub(super) fn order_hold(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &u32| *seconds > 0);
     seconds.map(|seconds| Duration::from_secs(seconds.into())).ok_or("must be a whole number of seconds, 1 or more")
+}
+
+pub(super) fn header_name(text: &str) -> Result<HeaderName, &'static str> {
+    text.parse().map_err(|_| "must be the name of a header, such as X-Forwarded-For")
 }
 
 pub(super) fn number(text: &str) -> Result<u32, &'static str> {

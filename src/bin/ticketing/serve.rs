@@ -46,6 +46,10 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     if settings.max_reserved_per_customer > 0 {
         builder = builder.max_reserved_per_customer(settings.max_reserved_per_customer);
     }
+    #[cfg(feature = "event-pages")]
+    if settings.event_pages {
+        builder = builder.event_pages();
+    }
     let write_quota = u64::from(settings.write_quota) * 1024 * 1024;
     let service = documents
         .set((gateway.set)(builder))
@@ -84,6 +88,14 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
         0 => u32::MAX,
         limit => limit,
     };
+    #[cfg(feature = "event-pages")]
+    {
+        options.orders_per_network = match settings.orders_per_network {
+            0 => u32::MAX,
+            limit => limit,
+        };
+    }
+    options.client_address_header = settings.client_address_header;
     let routes = Routes::new(service.clone(), &options);
     let watched = service.clone();
     let stop = async move {

@@ -103,6 +103,9 @@ responses! {
         pub disable_organizer_order_notifications: bool,
         /// The layout of a ticket's PDF.
         pub ticket_pdf_design_version: TicketPdfDesignVersion,
+        /// The URL of the page on which customers buy. Not set if the [event pages](crate::Builder::event_pages) are not
+        /// switched on, or if the event is a draft or not public.
+        pub page_url: Option<String> [default],
         /// The organization's own name for the event.
         pub reference: Option<String>,
         /// What the organization has attached to the event.

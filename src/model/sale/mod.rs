@@ -4,6 +4,10 @@ pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod discount_value;
 pub(crate) mod event;
+#[cfg(feature = "event-pages")]
+pub(crate) mod event_page;
+#[cfg(feature = "event-pages")]
+pub(crate) mod form_token;
 pub(crate) mod new_order;
 pub(crate) mod order;
 #[cfg(feature = "server")]

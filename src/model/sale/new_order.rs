@@ -13,7 +13,7 @@ use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
 
 /// The greatest number of items of an order, and of a basket.
-pub(in crate::model) const MAX_ITEMS: usize = 100;
+pub(crate) const MAX_ITEMS: usize = 100;
 
 /// The greatest quantity of one item of an order.
 pub(crate) const MAX_ITEM_QUANTITY: i64 = 100;

@@ -216,6 +216,10 @@ responses! {
         /// order itself, it shows the codes of the tickets, so the scope `orders:read` suffices. Not set if the order
         /// was never completed, or if ticket documents are not switched on.
         pub documents_url: Option<String> [default],
+        /// The link of the page of the order, for the buyer, which exists from its creation. It works without an API key.
+        /// With [event pages](crate::Builder::event_pages), the buyer can pay or cancel a pending order there. Not set if
+        /// ticket documents are not switched on.
+        pub order_url: Option<String> [default],
     }
 
     /// The response to a new order.

@@ -40,6 +40,14 @@ pub struct Organization {
     pub created_at: Timestamp,
 }
 
+impl Organization {
+    /// What names it in the addresses of the pages of its events: its page name, or its id.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn page(&self) -> String {
+        self.page_name.clone().unwrap_or_else(|| self.id.to_string())
+    }
+}
+
 /// # Constructors
 impl CreateOrganization {
     /// Creates an organization with a name, the currency `EUR` and the time zone `UTC`.

@@ -18,6 +18,9 @@ const ID_BYTES: usize = 8;
 /// The bytes of the code that are in a token. Of the last one, only the upper two bits.
 const CODE_BYTES: usize = 17;
 const LAST_CODE_BITS: u8 = 0b1100_0000;
+/// The bytes of the code of an order form.
+#[cfg(feature = "event-pages")]
+pub(crate) const FORM_CODE_BYTES: usize = 28;
 
 type Code = Output<Hmac<Sha256>>;
 
@@ -37,6 +40,9 @@ pub(crate) struct DocumentLinks {
     secret: LinkSecret,
     /// Where the pages are, without a trailing slash.
     base_url: String,
+    /// Whether events have pages.
+    #[cfg(feature = "event-pages")]
+    pub(crate) has_event_pages: bool,
 }
 
 /// A token that is spelled as tokens are. Whether it is one must still be checked.
@@ -96,7 +102,12 @@ impl fmt::Display for LinkToken {
 impl DocumentLinks {
     /// Links of the store with this secret, whose pages are at `base_url`.
     pub(crate) fn new(secret: LinkSecret, base_url: &str) -> Self {
-        Self { secret, base_url: base_url.trim_end_matches('/').to_owned() }
+        Self {
+            secret,
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            #[cfg(feature = "event-pages")]
+            has_event_pages: false,
+        }
     }
 
     /// The URL of the document of a ticket. `version` is how often the link of the ticket was renewed.
@@ -109,6 +120,18 @@ impl DocumentLinks {
         format!("{}/orders/{}", self.base_url, self.token("order", order.raw(), 0))
     }
 
+    /// The URL of the page of an event. `organization` is its id or its page name.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn event(&self, organization: &str, slug: &str) -> String {
+        format!("{}/e/{organization}/{slug}", self.base_url)
+    }
+
+    /// The last part of the URL of the page of an order.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn order_token(&self, order: OrderId) -> String {
+        self.token("order", order.raw(), 0).to_string()
+    }
+
     /// Whether the token is that of its ticket, whose link was renewed so often. Takes the same time for every token.
     pub(crate) fn is_of_ticket(&self, token: LinkToken, version: i64) -> bool {
         self.is("ticket", token, version)
@@ -119,15 +142,34 @@ impl DocumentLinks {
         self.is("order", token, 0)
     }
 
+    /// The code of an order form with this content: a part of the HMAC-SHA256 of it.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn form_code(&self, content: &[u8]) -> [u8; FORM_CODE_BYTES] {
+        let mut code = [0; FORM_CODE_BYTES];
+        code.copy_from_slice(&self.mac("order form").chain_update(content).finalize().into_bytes()[..FORM_CODE_BYTES]);
+        code
+    }
+
+    /// Whether the code is that of an order form with this content. Takes the same time for every code.
+    #[cfg(feature = "event-pages")]
+    pub(crate) fn is_form_code(&self, code: &[u8], content: &[u8]) -> bool {
+        self.mac("order form").chain_update(content).verify_truncated_left(code).is_ok()
+            && code.len() == FORM_CODE_BYTES
+    }
+
     fn is(&self, kind: &str, token: LinkToken, version: i64) -> bool {
         CtOutput::<Hmac<Sha256>>::new(self.token(kind, token.id, version).code) == CtOutput::new(token.code)
     }
 
-    /// The token of a resource: the kinds differ, so that the link of an order is not that of a ticket.
+    /// What a code of this kind begins with: the kinds differ, so that the link of an order is not that of a ticket.
     #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
+    fn mac(&self, kind: &str) -> Hmac<Sha256> {
+        Hmac::<Sha256>::new_from_slice(&self.secret.0).expect("a key of any length").chain_update(kind)
+    }
+
+    /// The token of a resource.
     fn token(&self, kind: &str, id: i64, version: i64) -> LinkToken {
-        let mac = Hmac::<Sha256>::new_from_slice(&self.secret.0).expect("a key of any length");
-        let mac = mac.chain_update(kind).chain_update(id.to_be_bytes()).chain_update(version.to_be_bytes());
+        let mac = self.mac(kind).chain_update(id.to_be_bytes()).chain_update(version.to_be_bytes());
         let mut code = mac.finalize().into_bytes();
         code[CODE_BYTES - 1] &= LAST_CODE_BITS;
         code[CODE_BYTES..].fill(0);

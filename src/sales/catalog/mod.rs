@@ -2,6 +2,8 @@
 
 pub(crate) mod discount_changes;
 pub(crate) mod event_changes;
+#[cfg(feature = "event-pages")]
+pub(crate) mod event_pages;
 pub(crate) mod organization_changes;
 pub(super) mod references;
 pub(crate) mod ticket_type_changes;

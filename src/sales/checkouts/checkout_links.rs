@@ -27,12 +27,13 @@ use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::ManualPayment;
 use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::sales::orders::holds::HoldTerms;
-use crate::sales::orders::{order_creation, order_lifecycle};
+use crate::sales::orders::order_creation::{self, NewOrderTerms};
+use crate::sales::orders::order_lifecycle;
 use crate::store::LockedEvent;
 use crate::store::money::checkout_parameters::{CheckoutTimes, OrderToPay};
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
-use crate::store::sale::orders;
+use crate::store::sale::{order_details, orders};
 use crate::store::webhooks::subscribed_endpoints;
 
 /// How a new order is paid.
@@ -43,6 +44,8 @@ pub(crate) struct PaymentTerms {
     pub(crate) gateway: Option<Arc<GatewayTerms>>,
     /// The caller that records a payment manually.
     pub(crate) recorded_by: Recorder,
+    /// The total in minor units that the page of an event has shown. `None` for an order from elsewhere.
+    pub(crate) shown_total: Option<i64>,
 }
 
 impl PaymentTerms {
@@ -139,8 +142,11 @@ pub(crate) fn create_or_resume(
                 tx,
                 organization,
                 request,
-                terms.hold,
-                &|currency| terms.step(currency),
+                &NewOrderTerms {
+                    hold: terms.hold,
+                    step: &|currency| terms.step(currency),
+                    shown_total: terms.shown_total,
+                },
                 release_limit,
             )?;
             if let Some(gateway) = &terms.gateway
@@ -156,6 +162,9 @@ pub(crate) fn create_or_resume(
                     gateway.return_token.clone(),
                 );
                 order.gateway = Some(gateway.identity.clone());
+                if terms.shown_total.is_some() {
+                    order.redirect_urls = order_details::to_its_page(tx, order.order.id);
+                }
                 (gateway.check)(&CheckoutTerms {
                     amount: order.order.total,
                     currency: order.currency.clone(),

@@ -6,5 +6,7 @@ pub(crate) mod holds;
 pub(super) mod inventory;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;
+#[cfg(feature = "event-pages")]
+pub(crate) mod quotes;
 #[cfg(feature = "server")]
 pub(crate) mod receipts;

@@ -36,6 +36,16 @@ pub(crate) struct CreatedOrder {
     pub(crate) event_title: String,
 }
 
+/// The terms of a new order.
+pub(in crate::sales) struct NewOrderTerms<'a> {
+    pub(in crate::sales) hold: HoldTerms,
+    /// Returns the least amount in minor units of a currency that can be paid.
+    pub(in crate::sales) step: &'a dyn Fn(&str) -> i64,
+    /// The total in minor units that the page of an event has shown: the order costs this, and its checkout leads back
+    /// to its own page. `None` for an order from elsewhere.
+    pub(in crate::sales) shown_total: Option<i64>,
+}
+
 /// An entry of the request, with the fields of its ticket type that decide whether it can be ordered.
 struct Entry {
     ticket_type: TicketTypeId,
@@ -107,24 +117,23 @@ pub(in crate::sales) fn read_ahead(tx: &LockedEvent<'_>, organization: Organizat
 }
 
 /// Creates an order. An order that costs nothing is completed at once, and its tickets are issued. Any other reserves
-/// its seats by the terms of `hold`. `step` returns the least amount in minor units of a currency that can be paid.
+/// its seats.
 pub(in crate::sales) fn create(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     request: &Checked<CreateOrder>,
-    hold: HoldTerms,
-    step: &dyn Fn(&str) -> i64,
+    terms: &NewOrderTerms<'_>,
     release_limit: &ReleaseLimit,
 ) -> Result<CreatedOrder> {
     let (sale, entries) = load(tx, organization, request)?;
     let known_customer = customers::find_or_lock(tx, organization, &request.customer.email)?;
-    let (full_price, step) = (full_price(&entries)?, step(&sale.currency));
+    let (full_price, step) = (full_price(&entries)?, (terms.step)(&sale.currency));
     let pricing =
         discount_use::price(tx, organization, request, full_price, sale.has_automatic_discounts, step, release_limit)?;
 
     // If there are several reasons to refuse an order, the first one is reported: the limit of the customer, too few
     // seats, the buyer, the discount.
-    if let (Some(most), false) = (hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
+    if let (Some(most), false) = (terms.hold.max_seats_per_customer, pricing.is_free() || is_paid(request)) {
         check_customer_limit(tx, request, known_customer.as_ref(), most)?;
     }
     claim_seats(tx, request, &entries, &pricing, release_limit)?;
@@ -138,7 +147,10 @@ pub(in crate::sales) fn create(
     {
         return Err(Error::field("discountCode", DiscountRefusal::UsedUp.as_str()));
     }
-    insert(tx, organization, (request, known_customer), sale, entries, priced, hold)
+    if terms.shown_total.is_some_and(|shown| shown != priced.price.total) {
+        return Err(Error::field("total", "must be what the order costs now"));
+    }
+    insert(tx, organization, (request, known_customer), sale, entries, priced, terms)
 }
 
 /// Loads the ticket types of the items, each one once.
@@ -242,8 +254,9 @@ fn insert(
     sale: Sale,
     entries: Vec<Entry>,
     priced: Priced,
-    hold: HoldTerms,
+    terms: &NewOrderTerms<'_>,
 ) -> Result<CreatedOrder> {
+    let hold = terms.hold;
     let decimals = decimals_of_stored(&sale.currency)?;
     let customer = customers::update_or_insert(tx, organization, known_customer, &request.customer)?;
     let free = priced.price.total == 0;
@@ -259,6 +272,7 @@ fn insert(
         hold_until: (!free).then(|| tx.now().saturating_add(hold.duration)),
         limited_seats: (!free && !is_paid(request) && hold.max_seats_per_customer.is_some())
             .then(|| seat_count(request)),
+        returns_to_its_page: terms.shown_total.is_some(),
     };
     let mut order = orders::insert(tx, new)?;
     for (entry, price) in entries.into_iter().zip(priced.price.items) {

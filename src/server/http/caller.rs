@@ -33,7 +33,7 @@ pub(super) fn logged_in<'h>(head: &'h Parts, service: &TicketingService) -> Resu
 
 /// Whether a browser says that a page of another origin has sent the request. Older browsers, and all browsers without
 /// TLS, name only the origin.
-fn is_cross_site(head: &Parts, public_url: Option<&str>) -> bool {
+pub(in crate::server) fn is_cross_site(head: &Parts, public_url: Option<&str>) -> bool {
     let mut sites = head.headers.get_all("sec-fetch-site").iter().peekable();
     if sites.peek().is_some() {
         return sites.any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));

@@ -1,13 +1,14 @@
 //! The middleware around every route: request id, problem bodies, a log line and metrics.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use tokio::time::Instant;
 use tower::{Layer, Service};
@@ -53,11 +54,22 @@ impl<S: Service<Request, Response = Response, Error = Infallible, Future: Send +
         self.route.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let header = self.observe.state.client_address_header.as_ref();
+        if let Some(client) = header.and_then(|header| client_named_by_proxy(request.headers(), header)) {
+            request.extensions_mut().insert(ConnectInfo(SocketAddr::new(client, 0)));
+        }
         let observation = Observation::start(&self.observe, &request);
         let response = self.route.call(request);
         Box::pin(async move { Ok(observation.finish(response.await?)) })
     }
+}
+
+/// The address of the client that the proxy before the server names: the last entry of the header. What clients have put
+/// before it is not trusted.
+fn client_named_by_proxy(request: &HeaderMap, header: &HeaderName) -> Option<IpAddr> {
+    let last = request.get_all(header).iter().next_back()?.to_str().ok()?;
+    last.rsplit(',').next()?.trim().parse().ok()
 }
 
 /// A request that is being handled.

@@ -158,6 +158,13 @@ impl Problem {
         )
     }
 
+    /// 415: the body is not what a form without files sends.
+    #[cfg(feature = "event-pages")]
+    pub(in crate::server) fn not_form() -> Self {
+        let detail = "the body must be a form, with the Content-Type application/x-www-form-urlencoded";
+        Self::new(&UNSUPPORTED_MEDIA_TYPE, detail)
+    }
+
     /// 503: the service is busy. The client should try again in a second.
     pub(in crate::server) fn unavailable(detail: impl Into<String>) -> Self {
         Self { retry_after: Some(1), ..Self::new(&UNAVAILABLE, detail) }

@@ -12,6 +12,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use super::problem::Problem;
 use crate::environment::Locked;
 use crate::model::tenants::caller::Caller;
+#[cfg(feature = "event-pages")]
+use crate::model::values::id::EventId;
 use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::server::net::client_network::network;
@@ -84,6 +86,10 @@ fn seconds_rounded_up(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1000)
 }
 
+/// A client network that orders tickets of an event.
+#[cfg(feature = "event-pages")]
+type OrderingNetwork = (EventId, Option<IpAddr>);
+
 /// The rate limits of one server, and what was counted for them.
 #[derive(Debug)]
 pub(in crate::server) struct RateLimits {
@@ -101,6 +107,10 @@ pub(in crate::server) struct RateLimits {
     /// of their own.
     #[cfg(feature = "documents")]
     requests_by_link: Mutex<Windows<Option<u64>>>,
+    /// Orders with the forms of event pages, by event and client network. `None` is the window of all without a window of
+    /// their own.
+    #[cfg(feature = "event-pages")]
+    orders: Mutex<Windows<Option<OrderingNetwork>>>,
     /// From this number of failures per network and minute on, unknown keys are refused without a look-up.
     failures_until_unchecked: u32,
     /// The organizations of API keys that were valid when they were cached, by the hash of the key.
@@ -119,6 +129,8 @@ impl RateLimits {
             link_requests_by_network: Mutex::new(Windows::new(options.link_requests)),
             #[cfg(feature = "documents")]
             requests_by_link: Mutex::new(Windows::new(REQUESTS_PER_LINK)),
+            #[cfg(feature = "event-pages")]
+            orders: Mutex::new(Windows { length: 10 * MINUTE, ..Windows::new(options.orders_per_network) }),
             failures_until_unchecked: failures.saturating_mul(10).max(MIN_FAILURES_UNTIL_UNCHECKED),
             valid_keys: RwLock::default(),
             hasher: RandomState::new(),
@@ -195,6 +207,24 @@ impl RateLimits {
     pub(in crate::server) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
         let detail = || "too many link requests from this address".to_owned();
         count_bounded(&self.link_requests_by_network, address.map(network), now, detail)
+    }
+
+    /// Counts an order with the form of an event page. If its network has made too many, returns in how many seconds it
+    /// may make another.
+    #[cfg(feature = "event-pages")]
+    pub(in crate::server) fn count_order(
+        &self,
+        address: Option<IpAddr>,
+        event: EventId,
+        now: Timestamp,
+    ) -> Option<u64> {
+        let mut windows = self.orders.locked();
+        let key = Some((event, address.map(network)));
+        if windows.by_key.len() >= MAX_WINDOWS && !windows.by_key.contains_key(&key) {
+            windows.remove_expired(now.millis());
+        }
+        let key = windows.key_of(key);
+        windows.count(key, now.millis()).retry_after
     }
 
     /// Counts a request with a valid link token, and refuses it if there were too many for this link.

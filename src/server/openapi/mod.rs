@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document. It is generated from the table of operations and the types of their requests and
 //! responses.
 
+#[cfg(feature = "event-pages")]
+mod event_page_routes;
 mod examples;
 #[cfg(feature = "exports")]
 mod exports;
@@ -263,6 +265,9 @@ fn tags() -> Value {
         let description =
             "The pages and documents for those who have the link of a ticket or an order, without an API key.";
         tags.push(("Documents", description));
+    }
+    if cfg!(feature = "event-pages") {
+        tags.push(("Event pages", "The pages on which customers buy. They need no API key."));
     }
     tags.into_iter().map(|(name, description)| json!({"name": name, "description": description})).collect()
 }

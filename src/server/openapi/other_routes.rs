@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "event-pages")]
+use super::event_page_routes;
 use super::headers::{self, in_path};
 #[cfg(feature = "documents")]
 use super::link_routes;
@@ -66,6 +68,10 @@ pub(super) fn paths() -> Value {
     #[cfg(feature = "documents")]
     if let (Some(paths), Some(links)) = (paths.as_object_mut(), link_routes::paths().as_object_mut()) {
         paths.append(links);
+    }
+    #[cfg(feature = "event-pages")]
+    if let (Some(paths), Some(pages)) = (paths.as_object_mut(), event_page_routes::paths().as_object_mut()) {
+        paths.append(pages);
     }
     for path in paths.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
         for method in ["get", "post"] {

@@ -19,6 +19,8 @@ use crate::server::http::problem::Problem;
 use crate::server::http::request;
 use crate::server::public::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
 use crate::server::state::AppState;
+#[cfg(feature = "event-pages")]
+use crate::service::TicketingService;
 
 /// Catch-all routes for [`BASE`] and all paths below it. axum prefers the more specific routes of the operations.
 const UNKNOWN_PATHS: [&str; 3] = ["/v1", "/v1/", "/v1/{*unknown}"];
@@ -100,11 +102,32 @@ pub(in crate::server) async fn no_such_route(State(state): State<AppState>, requ
     let accepted = accepted_languages(request.headers());
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let response = if is_read && request.uri().path() == "/" {
-        let base = base_path(request.uri(), request.extensions(), &state.public_path);
-        let page = pages::home_page(base, &accepted);
-        page.map_or_else(|error| Problem::from(error).into_response(), |page| Html(page).into_response())
+        let base = base_path(request.uri(), request.extensions(), &state.public_path).to_owned();
+        let page = home_page(&state, base, accepted).await;
+        page.map_or_else(IntoResponse::into_response, |page| Html(page).into_response())
     } else {
         problem_response(&problem, ProblemKind::Other, &accepted)
     };
     with_page_headers(response, "form-action 'none'; ")
+}
+
+/// The page at `/`: with event pages, the events of the only organization.
+#[cfg(feature = "event-pages")]
+async fn home_page(state: &AppState, base: String, accepted: Vec<String>) -> Result<String, Problem> {
+    if !state.service.service().has_event_pages() {
+        return Ok(pages::home_page(&base, &accepted)?);
+    }
+    let render = move |service: &TicketingService| {
+        Ok(match service.events_of_only_organization()? {
+            Some((organization, events)) => pages::events_page(&base, &organization, &events, &accepted)?,
+            None => pages::home_page(&base, &accepted)?,
+        })
+    };
+    state.service.call_with(&state.service.pages, None, render).await
+}
+
+#[cfg(not(feature = "event-pages"))]
+#[expect(clippy::unused_async, reason = "with event pages, it reads the events")]
+async fn home_page(_: &AppState, base: String, accepted: Vec<String>) -> Result<String, Problem> {
+    Ok(pages::home_page(&base, &accepted)?)
 }

@@ -10,11 +10,15 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{any, get};
 
+#[cfg(feature = "event-pages")]
+use super::event_pages::with_form;
 use super::page_responses::{
     accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
 };
 use super::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
 use crate::documents::TicketToPrint;
+#[cfg(feature = "event-pages")]
+use crate::error::Reason;
 use crate::error::{Error, Result};
 use crate::fair::{InUseGuard, Semaphore};
 use crate::model::tickets::linked::LinkVersion;
@@ -70,10 +74,7 @@ const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
 const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
     version: Some(TicketingService::version_of_order_link),
-    content: |service, Wanted { token, languages, gzip, part }| {
-        let shown = service.part_of_order(token, *part, pages::MAX_CARDS)?;
-        Ok(Representation::page(pages::order_page(&shown, token, languages)?, *gzip))
-    },
+    content: |service, wanted| Ok(Representation::page(page_of_order(service, wanted)?, wanted.gzip)),
     permits: |service| &service.pages,
 };
 const ORDER_DOCUMENT: Source = Source {
@@ -106,6 +107,17 @@ pub(in crate::server) fn routes() -> Router<AppState> {
     router
 }
 
+/// The page of an order: with its tickets, or if it was never paid, what becomes of it.
+fn page_of_order(service: &TicketingService, Wanted { token, languages, part, .. }: &Wanted) -> Result<String> {
+    match service.part_of_order(token, *part, pages::MAX_CARDS) {
+        #[cfg(feature = "event-pages")]
+        Err(error) if error.reason() == Some(Reason::OrderNotCompleted) && service.has_event_pages() => {
+            pages::pending_order_page(&service.order_on_page(token)?, token, languages)
+        }
+        shown => pages::order_page(&shown?, token, languages),
+    }
+}
+
 fn calendar_entry(service: &TicketingService, wanted: &Wanted) -> Result<Representation> {
     let linked = service.ticket_without_logo(&wanted.token)?;
     let file_name = TicketToPrint::of(&linked).file_name("ics");
@@ -130,6 +142,8 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
         Err(problem) => Err(problem),
     };
     match result {
+        #[cfg(feature = "event-pages")]
+        Ok(response) if state.service.service().has_event_pages() => with_form(response),
         Ok(response) => with_headers(response),
         Err(problem) => refusal(&problem, &head.headers),
     }
@@ -200,7 +214,7 @@ async fn answer(
 
 /// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is
 /// braked.
-fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &TicketingService) -> Problem {
+pub(super) fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &TicketingService) -> Problem {
     if matches!(error, Error::NotFound(_)) {
         let braked = state.limits.count_failure(client, service.now());
         if braked.status() == StatusCode::TOO_MANY_REQUESTS {

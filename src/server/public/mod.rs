@@ -8,6 +8,8 @@ pub(super) mod docs;
 #[cfg(feature = "documents")]
 pub(super) mod document_routes;
 pub(super) mod door_routes;
+#[cfg(feature = "event-pages")]
+pub(super) mod event_pages;
 pub(super) mod files;
 pub(super) mod metrics;
 pub(super) mod monitoring;

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::accepted::accepted;
-use crate::pages::{self, ProblemKind, STYLE_HASH};
+use crate::pages::{self, ProblemKind, STYLE_HASHES};
 use crate::server::http::problem::Problem;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -68,11 +68,16 @@ pub(in crate::server) fn problem_response(problem: &Problem, kind: ProblemKind, 
 
 /// Adds the headers of every page: it loads nothing and runs no script, and nothing is stored by proxies, told to other
 /// sites, or found by search engines. `policy` is added to the content security policy.
-pub(in crate::server) fn with_page_headers(mut response: Response, policy: &str) -> Response {
+pub(in crate::server) fn with_page_headers(response: Response, policy: &str) -> Response {
+    with_headers_of(response, "data:", policy)
+}
+
+/// Adds the headers of a page that loads images from these sources.
+pub(in crate::server) fn with_headers_of(mut response: Response, images: &str, policy: &str) -> Response {
     let headers = response.headers_mut();
-    let style = STYLE_HASH.as_str();
+    let styles = STYLE_HASHES.as_str();
     let policy = format!(
-        "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; {policy}frame-ancestors 'none'"
+        "default-src 'none'; style-src {styles}; img-src {images}; base-uri 'none'; {policy}frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);

@@ -3,6 +3,8 @@
 //! here too.
 
 use std::io::{self, Write};
+#[cfg(feature = "event-pages")]
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -72,6 +74,12 @@ impl Representation {
     pub(in crate::server) fn calendar_entry(file_name: String, entry: String) -> Self {
         let media_type = Some("text/calendar; charset=utf-8");
         Self { media_type, file_name: Some(file_name), ..Self::new(entry.into(), None) }
+    }
+
+    /// A picture with a known SHA-256 digest.
+    #[cfg(feature = "event-pages")]
+    pub(in crate::server) fn picture(file: Arc<[u8]>, digest: &[u8; 32], media_type: &'static str) -> Self {
+        Self { media_type: Some(media_type), ..Self::with_digest(Bytes::from_owner(file), digest) }
     }
 
     /// Replaces the entity tag, by one that was computed from the version of the content.

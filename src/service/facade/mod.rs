@@ -30,5 +30,10 @@ pub(super) mod door;
 pub(super) mod document_links;
 #[cfg(feature = "documents")]
 pub(super) mod documents;
+#[cfg(feature = "event-pages")]
+mod event_covers;
+
+#[cfg(feature = "event-pages")]
+pub(crate) mod event_pages;
 
 pub(super) mod webhooks;

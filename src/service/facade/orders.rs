@@ -121,21 +121,23 @@ impl TicketingService {
             caller.as_caller().require(Scope::PaymentsWrite)?;
         }
         self.run_idempotent(caller, OperationTarget::new("create_order"), request, |operation, request| {
-            self.try_create_order(caller.as_caller(), &operation, request)
+            self.try_create_order(caller.as_caller(), &operation, request, None)
         })
     }
 
-    fn try_create_order(
+    /// Creates an order. `shown_total` is what the page of an event says that it costs, in minor units.
+    pub(in crate::service) fn try_create_order(
         &self,
         caller: &Caller,
         operation: &IdempotentOperation,
         request: Request<CreateOrder>,
+        shown_total: Option<i64>,
     ) -> Result<Replayable<CreateOrderResponse>> {
         let organization = caller.organization;
         let request = self.check_order(organization, request)?;
         let is_manual = request.payment == Some(PaymentChoice::Manual) || request.payment_taken().is_some();
         let gateway = if is_manual { None } else { self.gateway_terms(organization)? };
-        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder() };
+        let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder(), shown_total };
         // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
         // with an idempotency key: the order may exist already, and is then resumed without a check.
         let check = match order_creation::has_many_items(&request) && !operation.has_key() {

@@ -168,13 +168,6 @@ impl TicketingService {
         self.store()?.read_one(|tx| organizations::find_by_reference(tx, reference))
     }
 
-    /// Returns the organization of a page. The address of the page has its id, or its page name.
-    #[cfg(feature = "event-pages")]
-    #[cfg_attr(not(test), expect(dead_code, reason = "the pages of events will call it"))]
-    pub(crate) fn organization_of_page(&self, organization: &str) -> Result<Organization> {
-        self.store()?.read_one(|tx| organizations::find_by_id_or_page_name(tx, organization))
-    }
-
     /// Updates an organization. A new currency or time zone is the default of events that are created from then on;
     /// existing events keep theirs.
     ///
@@ -273,7 +266,7 @@ mod tests {
     #[test]
     fn the_organization_of_a_page_is_found_by_its_id_and_by_its_exact_page_name() {
         let service = TicketingService::temporary().open().unwrap();
-        let of_page = |text: &str| service.organization_of_page(text);
+        let of_page = |text: &str| service.store()?.read_one(|tx| organizations::find_by_id_or_page_name(tx, text));
         let not_found = Err(Error::NotFound(ResourceKind::Organization));
         let cellar = CreateOrganization::new("Jazz Cellar").page_name("jazz-cellar");
         let cellar = service.create_organization(cellar).unwrap();

@@ -75,6 +75,8 @@ pub struct Builder {
     pub(in crate::service) export_folder: Option<std::path::PathBuf>,
     #[cfg(feature = "documents")]
     pub(in crate::service) documents: Option<crate::documents::TicketDocuments>,
+    #[cfg(feature = "event-pages")]
+    pub(in crate::service) event_pages: bool,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
     pub(in crate::service) logo_transport: Option<Arc<crate::webhook::HttpsTransport>>,
 }
@@ -176,6 +178,8 @@ impl Builder {
             export_folder: None,
             #[cfg(feature = "documents")]
             documents: None,
+            #[cfg(feature = "event-pages")]
+            event_pages: false,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
             logo_transport: None,
         }
@@ -194,6 +198,8 @@ impl Builder {
         #[cfg(feature = "documents")]
         let environment = Environment {
             pages_url: documents.as_ref().map(|_| document_links::pages_url(self.public_url.as_deref())),
+            #[cfg(feature = "event-pages")]
+            has_event_pages: self.event_pages,
             ..environment
         };
         #[cfg(feature = "postgres")]
@@ -261,6 +267,8 @@ impl Builder {
             export_folder: self.export_folder,
             #[cfg(feature = "documents")]
             documents,
+            #[cfg(feature = "event-pages")]
+            event_pages: self.event_pages,
         };
         let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;

@@ -44,15 +44,7 @@ pub(crate) fn list(
     let cursor = cursor_bound(tx, &request.page, EXISTS, organization.into())?;
     if **request == (ListEvents { page: request.page.clone(), ..ListEvents::default() }) {
         let binds = [organization.into(), cursor, limit_plus_one(&request.page)];
-        return read_page(
-            tx,
-            RowLength::Long,
-            ALL,
-            &binds,
-            &request.page,
-            |row| decode(row, tx.now()),
-            |event| event.id,
-        );
+        return read_page(tx, RowLength::Long, ALL, &binds, &request.page, |row| decode(row, tx), |event| event.id);
     }
     let filters = vec![
         organization.into(),
@@ -67,7 +59,7 @@ pub(crate) fn list(
     ];
     let mut ids = PageIds::new(&request.page, filters);
     add_ranges(tx, &mut ids, organization, request)?;
-    read_page_of(tx, &PAGE, &[], ids, |row| decode(row, tx.now()), |event| event.id)
+    read_page_of(tx, &PAGE, &[], ids, |row| decode(row, tx), |event| event.id)
 }
 
 /// Looks for the events in the ranges of the filter that finds the fewest as a rule.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::error::{Error, Reason, ResourceKind, Result};
-use crate::model::sale::event::{Event, EventFields, EventSettingsFields, TicketPdfDesignVersion};
+use crate::model::sale::event::{Event, EventFields, EventSettingsFields, EventStatus, TicketPdfDesignVersion};
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -47,13 +47,13 @@ columns! {
         day_starts_at,
     } and {}
 
-    read decode(row: &Row<'_>, now: Timestamp) -> Event {
+    read decode(row: &Row<'_>, tx: &Transaction<'_>) -> Event {
         let zone = zone(row)?;
         let start_date: Timestamp = row.get("start_at")?;
         let end_date: Option<Timestamp> = row.get("end_at")?;
         let over_at: Timestamp = row.get("over_at")?;
         let stored_status = row.get("status")?;
-        let status = status_at(stored_status, over_at, now);
+        let status = status_at(stored_status, over_at, tx.now());
         let updated_at: Timestamp = row.get("updated_at")?;
     } and {
         id: row.get("id")?,
@@ -69,6 +69,7 @@ columns! {
         created_at: row.get("created_at")?,
         updated_at: if status == stored_status { updated_at } else { updated_at.max(over_at) },
         ticket_pdf_design_version: TicketPdfDesignVersion::V1,
+        page_url: page_url(tx, row, status)?,
     }
 }
 
@@ -76,7 +77,7 @@ macro_rules! select {
     ($rest:expr) => {
         concat!(
             "SELECT start_at, end_at, over_at, status, updated_at, id, organization_id, page_views, revision,
-                created_at",
+                created_at, (SELECT g.page_name FROM organizations g WHERE g.id = events.organization_id) AS page_name",
             selected_columns!(),
             selected_settings!(),
             " FROM events ",
@@ -98,6 +99,10 @@ pub(in crate::store) static PAGE: LazyLock<ListQuery> =
     LazyLock::new(|| ListQuery::new(select!("WHERE id"), "ORDER BY id DESC").of_long_rows());
 const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
 pub(in crate::store) const BY_SLUG: &str = select!("WHERE organization_id = ?1 AND slug = ?2");
+#[cfg(feature = "event-pages")]
+pub(in crate::store) const PUBLISHED: &str = select!(
+    "WHERE organization_id = ?1 AND status = 'PUBLISHED' AND is_public = 1 AND over_at > ?2 ORDER BY id DESC LIMIT ?3"
+);
 
 pub(in crate::store) const IDS: &str = "SELECT id FROM events WHERE organization_id = ?1 ORDER BY id DESC";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -142,6 +147,24 @@ fn zone(row: &Row<'_>) -> Result<Zone> {
 pub(in crate::store) fn days(row: &Row<'_>) -> Result<EventDays> {
     let starts_at: Option<String> = row.get("day_starts_at")?;
     EventDays::new(zone(row)?, starts_at.as_deref()).ok_or_else(|| row.corrupt("day_starts_at", "is not a time of day"))
+}
+
+/// The URL of the page of an event, if it is shown.
+#[cfg(feature = "event-pages")]
+fn page_url(tx: &Transaction<'_>, row: &Row<'_>, status: EventStatus) -> Result<Option<String>> {
+    let is_public: bool = row.get("is_public")?;
+    let links = tx.environment().links.as_ref().filter(|links| links.has_event_pages);
+    let Some(links) = links.filter(|_| is_public && status != EventStatus::Drafted) else { return Ok(None) };
+    let organization: OrganizationId = row.get("organization_id")?;
+    let page_name: Option<String> = row.get("page_name")?;
+    let slug: String = row.get("slug")?;
+    Ok(Some(links.event(&page_name.unwrap_or_else(|| organization.to_string()), &slug)))
+}
+
+#[cfg(not(feature = "event-pages"))]
+#[expect(clippy::unnecessary_wraps, reason = "with event pages, the row may be damaged")]
+fn page_url(_: &Transaction<'_>, _: &Row<'_>, _: EventStatus) -> Result<Option<String>> {
+    Ok(None)
 }
 
 fn slug_taken(fields: &EventFields) -> Error {
@@ -199,12 +222,20 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: EventI
 }
 
 pub(crate) fn get_by_slug(tx: &Transaction<'_>, organization: OrganizationId, slug: &str) -> Result<Event> {
-    let found = tx.query_opt(BY_SLUG, &[organization.into(), slug.into()], |row| decode(row, tx.now()))?;
+    let found = tx.query_opt(BY_SLUG, &[organization.into(), slug.into()], |row| decode(row, tx))?;
     found.ok_or(Error::NotFound(ResourceKind::Event))
 }
 
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<Option<Event>> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx.now()))
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| decode(row, tx))
+}
+
+/// Returns the newest published events of an organization that are public and not over.
+#[cfg(feature = "event-pages")]
+pub(crate) fn published(tx: &Transaction<'_>, organization: OrganizationId, most: usize) -> Result<Vec<Event>> {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let binds = [organization.into(), tx.now().into(), most.into()];
+    tx.query_all(PUBLISHED, &binds, |row| decode(row, tx))
 }
 
 pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, id: EventId) -> Result<bool> {

@@ -39,16 +39,20 @@ pub(crate) struct StoredDetails {
     pub(crate) language: Option<String>,
     pub(crate) shipping_address: Option<ShippingAddress>,
     checkout_redirect_urls: Option<CheckoutRedirectUrls>,
+    /// Whether its checkout leads back to the page of the order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    returns_to_its_page: bool,
 }
 
 /// Returns the column `details` of a new order; NULL if the request has none of these fields.
-pub(in crate::store) fn column(request: &CreateOrder) -> Result<Option<String>> {
+pub(in crate::store) fn column(request: &CreateOrder, returns_to_its_page: bool) -> Result<Option<String>> {
     let details = StoredDetails {
         company_name: request.customer.company_name.clone(),
         locale: request.customer.locale.clone(),
         language: request.language.clone(),
         shipping_address: request.shipping_address.clone(),
         checkout_redirect_urls: request.checkout_redirect_urls.clone(),
+        returns_to_its_page,
     };
     (details != StoredDetails::default()).then(|| json(&details)).transpose()
 }
@@ -84,13 +88,22 @@ fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<OrderDetails> {
         locale: stored.locale,
         language: stored.language,
         shipping_address: stored.shipping_address,
-        checkout_redirect_urls: stored.checkout_redirect_urls,
+        checkout_redirect_urls: match stored.returns_to_its_page {
+            true => to_its_page(tx, order_id),
+            false => stored.checkout_redirect_urls,
+        },
         hold_until: row.get("hold_until")?,
         completed_at,
         cancelled_at: row.get("cancelled_at")?,
         payment_method: completed_at.map(|_| payment_method(total == 0, by_gateway)),
         refunded: Amount::in_currency(row.get("refunded")?, decimals),
         manual_refund_due: Amount::in_currency(row.get("manual_refund_due")?, decimals),
-        documents_url: link_urls::of_order(tx, order_id, completed_at),
+        documents_url: link_urls::of_order(tx, order_id).filter(|_| completed_at.is_some()),
+        order_url: link_urls::of_order(tx, order_id),
     })
+}
+
+/// The URLs of a checkout that leads back to the page of its order.
+pub(crate) fn to_its_page(tx: &Transaction<'_>, order: OrderId) -> Option<CheckoutRedirectUrls> {
+    link_urls::of_order(tx, order).map(|url| CheckoutRedirectUrls::new(url.clone(), url.clone(), url))
 }

@@ -113,6 +113,8 @@ pub(crate) struct NewOrder<'a> {
     pub(crate) hold_until: Option<Timestamp>,
     /// The seats of a pending order, if a limit applies to its customer.
     pub(crate) limited_seats: Option<i64>,
+    /// Whether its checkout leads back to the page of the order.
+    pub(crate) returns_to_its_page: bool,
 }
 
 /// Inserts an order without its items.
@@ -137,7 +139,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: NewOrder<'_>) -> Result<Order> {
             new.discount.map(|discount| discount.id).into(),
             discount_code.as_ref().into(),
             new.request.affiliate_code.as_ref().into(),
-            order_details::column(new.request)?.into(),
+            order_details::column(new.request, new.returns_to_its_page)?.into(),
             new.request.reference.as_ref().into(),
             metadata.bind()?,
             completed_at.into(),

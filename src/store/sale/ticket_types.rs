@@ -122,6 +122,13 @@ pub(in crate::store) const LIST: &str = select!(
         AND (CAST(?6 AS TEXT) IS NULL OR t.reference = ?6)
     ORDER BY t.sort_order, t.id LIMIT ?4"
 );
+/// All ticket types of an event, without their logos: there are at most 500.
+#[cfg(feature = "event-pages")]
+pub(in crate::store) const OF_PAGE: &str = select!(
+    "NULL AS ticket_logo, ",
+    "CAST(0 AS BIGINT) AS expired_seats",
+    "WHERE t.event_id = ?1 ORDER BY t.sort_order, t.id"
+);
 const SET_LOGO: &str = "INSERT INTO ticket_logos (ticket_type_id, logo) VALUES (?1, ?2)
     ON CONFLICT (ticket_type_id) DO UPDATE SET logo = excluded.logo";
 const DELETE_LOGO: &str = "DELETE FROM ticket_logos WHERE ticket_type_id = ?1";
@@ -257,6 +264,14 @@ pub(crate) fn list(
     let expired = event_figures::expired_seats(tx, event)?;
     let sale = SaleNow { now: tx.now(), expired: &|id| expired.get(&id).copied().unwrap_or_default() };
     read_page(tx, RowLength::Long, LIST, &binds, &request.page, |row| decode(row, &sale), |ticket_type| ticket_type.id)
+}
+
+/// Returns all ticket types of an event in their sort order, as if they had no logos.
+#[cfg(feature = "event-pages")]
+pub(crate) fn of_page(tx: &Transaction<'_>, event: EventId) -> Result<Vec<TicketType>> {
+    let expired = event_figures::expired_seats(tx, event)?;
+    let sale = SaleNow { now: tx.now(), expired: &|id| expired.get(&id).copied().unwrap_or_default() };
+    tx.query_all(OF_PAGE, &[event.into()], |row| decode(row, &sale))
 }
 
 /// Deletes a ticket type. Fails with the conflict `in-use` if it was ever ordered or issued.

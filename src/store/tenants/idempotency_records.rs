@@ -20,6 +20,9 @@ pub(in crate::store) const FIND: &str =
     "SELECT organization_id, CASE WHEN fingerprint = ?5 THEN 1 ELSE 0 END AS is_same_request, answer, order_id
     FROM idempotency_records
     WHERE organization_id = ?1 AND key = ?2 AND sender IN (?3, -1) AND created_at > ?4 ORDER BY sender DESC LIMIT 1";
+#[cfg(feature = "event-pages")]
+pub(in crate::store) const OF_PROGRAM: &str = "SELECT answer, order_id FROM idempotency_records
+    WHERE organization_id = ?1 AND key = ?2 AND sender = 0 AND created_at > ?3";
 // The stored record is replaced if it has expired, or if it is the pending order of the same request.
 const INSERT: &str =
     "INSERT INTO idempotency_records (organization_id, key, sender, fingerprint, answer, order_id, created_at)
@@ -85,6 +88,30 @@ pub(crate) fn find(tx: &Transaction<'_>, request: &IdempotentRequest) -> Result<
         let order: Option<OrderId> = row.get("order_id")?;
         order.map(StoredOutcome::PendingOrder).ok_or_else(|| row.corrupt("answer", "is missing"))
     })
+}
+
+/// Returns the order that the program has created with a key.
+#[cfg(feature = "event-pages")]
+pub(crate) fn order_of_program(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    key: &str,
+) -> Result<Option<OrderId>> {
+    /// The part of a stored result that names the order.
+    #[derive(serde::Deserialize)]
+    struct Created {
+        order: CreatedOrder,
+    }
+    #[derive(serde::Deserialize)]
+    struct CreatedOrder {
+        id: OrderId,
+    }
+    let binds = [organization.into(), key.into(), latest_expired(tx.now()).into()];
+    let found = tx.query_opt(OF_PROGRAM, &binds, |row| match row.is_null("answer")? {
+        true => row.get("order_id"),
+        false => row.json("answer").map(|created: Created| Some(created.order.id)),
+    })?;
+    Ok(found.flatten())
 }
 
 /// Stores the outcome of a request. A result replaces the pending order of the same request. Fails with

@@ -166,6 +166,13 @@ pub(crate) fn list(
     read_page(tx, RowLength::Short, sql, &binds, &request.page, decode, |organization| organization.id)
 }
 
+/// Returns the organization if there is exactly one.
+#[cfg(feature = "event-pages")]
+pub(crate) fn find_only(tx: &Transaction<'_>) -> Result<Option<Organization>> {
+    let mut found: Vec<Organization> = tx.query_all(LIST, &[Bind::Int(i64::MAX), Bind::Int(2)], decode)?;
+    Ok(if found.len() == 1 { found.pop() } else { None })
+}
+
 /// Whether there is an organization. Reads one row.
 pub(crate) fn any(tx: &Transaction<'_>) -> Result<bool> {
     tx.exists(ANY, &[])

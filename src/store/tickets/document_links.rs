@@ -31,7 +31,12 @@ pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> 
             made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
         }
     };
-    let links = DocumentLinks::new(secret, pages_url);
+    #[cfg_attr(not(feature = "event-pages"), expect(unused_mut, reason = "without event pages, nothing is set"))]
+    let mut links = DocumentLinks::new(secret, pages_url);
+    #[cfg(feature = "event-pages")]
+    {
+        links.has_event_pages = environment.has_event_pages;
+    }
     Ok(Environment { links: Some(Arc::new(links)), ..environment })
 }
 

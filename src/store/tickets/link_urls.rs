@@ -7,7 +7,6 @@ pub(in crate::store) use super::document_links::open_links;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::values::id::{OrderId, TicketId};
-use crate::model::values::timestamp::Timestamp;
 use crate::store::{Row, Transaction};
 
 #[cfg(not(feature = "documents"))]
@@ -29,18 +28,13 @@ pub(in crate::store) const fn of_ticket(_: &Transaction<'_>, _: &Row<'_>, _: Tic
     Ok(None)
 }
 
-/// The URL of the page of an order, once it was completed.
+/// The URL of the page of an order.
 #[cfg(feature = "documents")]
-pub(in crate::store) fn of_order(
-    tx: &Transaction<'_>,
-    order: OrderId,
-    completed_at: Option<Timestamp>,
-) -> Option<String> {
-    let links = tx.environment().links.as_ref()?;
-    completed_at.map(|_| links.order(order))
+pub(in crate::store) fn of_order(tx: &Transaction<'_>, order: OrderId) -> Option<String> {
+    tx.environment().links.as_ref().map(|links| links.order(order))
 }
 
 #[cfg(not(feature = "documents"))]
-pub(in crate::store) const fn of_order(_: &Transaction<'_>, _: OrderId, _: Option<Timestamp>) -> Option<String> {
+pub(in crate::store) const fn of_order(_: &Transaction<'_>, _: OrderId) -> Option<String> {
     None
 }

@@ -66,6 +66,12 @@ const STATEMENTS: &[Expected] = &[
     (discounts::DELETE_OF_EVENT, &["discounts_by_event_and_activity"]),
     (discounts::NTH_AUTOMATIC, &["discounts_automatic"]),
     (ticket_types::LIST, &["ticket_types_by_event"]),
+    #[cfg(feature = "event-pages")]
+    (ticket_types::OF_PAGE, &["ticket_types_by_event"]),
+    #[cfg(feature = "event-pages")]
+    (events::PUBLISHED, &["events_by_status"]),
+    #[cfg(feature = "event-pages")]
+    (idempotency_records::OF_PROGRAM, &["sqlite_autoindex_idempotency_records_1"]),
     (customers::BY_EMAIL, &["customers_by_email"]),
     (orders::SEATS_WITH_LIMIT, &["orders_limited"]),
     (discounts::BY_ID, &["orders_held_by_discount"]),
