@@ -21,8 +21,8 @@ pub fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The operations of an optional feature are tested in a folder of their own: ticket documents and exports.
+/// The operations of an optional feature are tested in a folder of their own: ticket documents, event pages and exports.
 pub fn is_of_optional_feature(file: &Path) -> bool {
     let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    name.starts_with("document") || name.starts_with("export")
+    ["document", "event_", "export"].iter().any(|feature| name.starts_with(feature))
 }

@@ -5,6 +5,8 @@ mod common;
 mod concurrency;
 #[cfg(all(feature = "documents", feature = "ring"))]
 mod documents;
+#[cfg(feature = "event-pages")]
+mod event_pages;
 #[cfg(feature = "exports")]
 mod exports;
 mod facade;

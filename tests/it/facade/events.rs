@@ -371,6 +371,7 @@ fn omitted_fields_of_an_event_have_defaults() {
         "metadata": {},
         "disableOrganizerOrderNotifications": false,
         "ticketPdfDesignVersion": TicketPdfDesignVersion::V1,
+        "pageUrl": null,
         "createdAt": at(NOW),
         "updatedAt": at(NOW),
         "revision": event.revision

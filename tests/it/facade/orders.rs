@@ -487,7 +487,7 @@ fn the_details_of_an_order_are_those_of_its_request() {
         "shippingAddress": address,
         "checkoutRedirectUrls": urls.clone(),
         "holdUntil": at(NOW).saturating_add(HOLD), "completedAt": null, "cancelledAt": null, "paymentMethod": null,
-        "refunded": eur(0), "manualRefundDue": eur(0), "documentsUrl": null
+        "refunded": eur(0), "manualRefundDue": eur(0), "documentsUrl": null, "orderUrl": null
     }));
     assert_eq!(fixture.service.get_order_details(&fixture.caller, order.id).expect("details"), expected);
     assert_eq!(fixture.gateway.checkouts()[0].redirect_urls.as_ref(), Some(&urls));
@@ -501,7 +501,7 @@ fn the_details_of_an_order_are_those_of_its_request() {
         "shippingAddress": null,
         "checkoutRedirectUrls": null,
         "holdUntil": at(NOW).saturating_add(HOLD), "completedAt": null, "cancelledAt": null, "paymentMethod": null,
-        "refunded": eur(0), "manualRefundDue": eur(0), "documentsUrl": null
+        "refunded": eur(0), "manualRefundDue": eur(0), "documentsUrl": null, "orderUrl": null
     }));
     assert_eq!(fixture.service.get_order_details(&fixture.caller, plain.id).expect("details"), expected);
 }

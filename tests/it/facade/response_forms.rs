@@ -26,7 +26,7 @@ fn has_fields(value: &Value, fields: &str) {
 
 const EVENT: &str = "id title description location locationMetadata currency timezone startDate startTime endDate endTime
     coverImage status organizerId slug tags isFeatured dayStartsAt pageViews isPublic trackingPixels deliveryMethod shippingCountries
-    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion reference metadata createdAt updatedAt revision";
+    acceptsCompany disableOrganizerOrderNotifications ticketPdfDesignVersion pageUrl reference metadata createdAt updatedAt revision";
 const TICKET_TYPE: &str = "id name description price quantity sold available saleState eventId status displayRemaining validFrom validUntil
     allowedDates validityDays validityHours accessAreas maxPerOrder saleStartDate saleEndDate sortOrder ticketText ticketLogo
     reference metadata createdAt updatedAt revision";
@@ -96,7 +96,7 @@ fn every_response_has_exactly_the_fields_of_its_shape() {
     has_fields(
         &details,
         "orderId companyName locale language shippingAddress checkoutRedirectUrls holdUntil completedAt cancelledAt
-        paymentMethod refunded manualRefundDue documentsUrl",
+        paymentMethod refunded manualRefundDue documentsUrl orderUrl",
     );
 
     let request = IssueTickets::new(ticket_type.id, new_customer(), 1);

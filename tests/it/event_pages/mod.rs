@@ -1,0 +1,8 @@
+//! The pages of events, on which customers buy.
+
+mod buying;
+mod hostile;
+mod limits;
+mod pages;
+mod pending_orders;
+mod shop;
