@@ -21,6 +21,11 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
+    /// Returns the body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// Returns the body of a successful response, and an error for any other status.
     pub(crate) fn success(self) -> Result<Value> {
         match self.status {

@@ -99,6 +99,9 @@ pub(crate) fn print_table(rows: &[Row]) {
         // The rate of created orders is that of the time before the first refusal.
         print_line("orders created", &record.orders, record.order_rate());
         print_line("orders refused", &record.refusals, record.refusals.len() as f64 / seconds);
+        if !record.pages.is_empty() {
+            print_line("pages shown", &record.pages, record.pages.len() as f64 / seconds);
+        }
         print_line("clicks on the checkout page", &record.clicks, record.clicks.len() as f64 / seconds);
         println!("  {:28} {:8} {:8.0}", "requests", record.requests(), record.requests() as f64 / seconds);
     }

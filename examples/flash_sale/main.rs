@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod display;
 mod options;
+mod page_visit;
 mod record;
 mod sale;
 mod sale_server;
@@ -97,6 +98,13 @@ mod tests {
     #[test]
     fn a_small_sale_sells_every_seat_exactly_once() {
         assert_eq!(run(&small()).unwrap(), [""; 0]);
+    }
+
+    #[cfg(feature = "event-pages")]
+    #[test]
+    fn a_small_sale_on_the_page_of_the_event_sells_every_seat_exactly_once() {
+        let options = Options { pages: true, slow_connections: 0, ..small() };
+        assert_eq!(run(&options).unwrap(), [""; 0]);
     }
 
     #[test]

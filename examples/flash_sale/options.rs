@@ -27,6 +27,10 @@ pub(crate) struct Options {
     /// Run a second sale next to this number of connections that send almost nothing; 0 for the first sale only.
     #[arg(long, default_value_t = 1000, value_parser = number(0..=20_000))]
     pub(crate) slow_connections: usize,
+    /// Buy on the page of the event, with its forms, instead of the operations. Needs the feature `event-pages`.
+    #[cfg(feature = "event-pages")]
+    #[arg(long)]
+    pub(crate) pages: bool,
     /// Seed of the random behavior of the buyers.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -40,6 +44,17 @@ fn number(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
 }
 
 impl Options {
+    /// Whether buyers use the page of the event.
+    #[cfg(feature = "event-pages")]
+    pub(crate) const fn on_pages(&self) -> bool {
+        self.pages
+    }
+
+    #[cfg(not(feature = "event-pages"))]
+    pub(crate) const fn on_pages(&self) -> bool {
+        false
+    }
+
     /// Checks what concerns several options.
     pub(crate) fn check(self) -> Result<Self, clap::Error> {
         if self.buyers < 2 * self.seats {

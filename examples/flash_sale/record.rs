@@ -10,6 +10,8 @@ pub(crate) struct Record {
     pub(crate) orders: Vec<Duration>,
     /// The latency of each order that was refused.
     pub(crate) refusals: Vec<Duration>,
+    /// The latency of each page that was shown before an order.
+    pub(crate) pages: Vec<Duration>,
     /// The latency of each click on the checkout page.
     pub(crate) clicks: Vec<Duration>,
     /// The number of refused orders, by reason.
@@ -39,7 +41,7 @@ pub(crate) struct BeforeRefusals {
 
 impl Record {
     pub(crate) fn requests(&self) -> usize {
-        self.orders.len() + self.refusals.len() + self.clicks.len()
+        self.orders.len() + self.refusals.len() + self.clicks.len() + self.pages.len()
     }
 
     /// Returns the number of orders per second while there were seats for every buyer.

@@ -10,8 +10,9 @@ use crate::Result;
 use crate::client::{Client, Response};
 use crate::display;
 use crate::options::Options;
+use crate::page_visit::{self, Form};
 use crate::record::{BeforeRefusals, Record};
-use crate::sale_server::{Event, SaleServer};
+use crate::sale_server::{Event, SaleServer, path_of};
 use crate::slow_connections::SlowConnections;
 
 /// A sale that takes longer than this is stopped. The check at the end then fails.
@@ -40,9 +41,12 @@ struct Buyer {
     number: usize,
     behavior: Behavior,
     seats: usize,
-    /// When to try again, if the last order was refused.
+    /// When to try again, if the last order was refused, or when to send the form.
     retry_at: Option<Instant>,
 }
+
+/// A buyer in the queue, with the form that he is filling in.
+type Visit = (Buyer, Option<Form>);
 
 impl Buyer {
     /// Returns the buyer with this number. It is always the same for the same seed.
@@ -73,7 +77,8 @@ pub(crate) struct Sale<'a> {
     event: &'a Event,
     seats: usize,
     pub(crate) started_at: Instant,
-    queue: Mutex<VecDeque<Buyer>>,
+    on_pages: bool,
+    queue: Mutex<VecDeque<Visit>>,
     record: Mutex<Record>,
 }
 
@@ -81,10 +86,11 @@ pub(crate) struct Sale<'a> {
 pub(crate) fn run(server: &SaleServer, event: &Event, options: &Options, slow: usize) -> Result<Record> {
     let clients = (0..options.connections).map(|_| server.client()).collect::<Result<Vec<_>>>()?;
     let slow_connections = SlowConnections::open(server, slow)?;
-    let queue = (0..options.buyers).map(|number| Buyer::new(options.seed, number)).collect();
+    let queue = (0..options.buyers).map(|number| (Buyer::new(options.seed, number), None)).collect();
     let sale = Sale {
         event,
         seats: options.seats,
+        on_pages: options.on_pages(),
         started_at: Instant::now(),
         queue: Mutex::new(queue),
         record: Mutex::default(),
@@ -112,12 +118,12 @@ impl Sale<'_> {
     /// Serves one buyer after another on this connection. If the connection breaks, that is recorded as an error of the
     /// server.
     fn serve_buyers(&self, mut client: Client) {
-        while let Some(buyer) = self.next_buyer() {
+        while let Some((buyer, form)) = self.next_buyer() {
             let delay = buyer.retry_at.and_then(|at| at.checked_duration_since(Instant::now()));
             if let Some(delay) = delay {
                 std::thread::sleep(delay.min(Duration::from_millis(20)));
-                self.queue().push_back(buyer);
-            } else if let Err(error) = self.buy(&mut client, buyer) {
+                self.queue().push_back((buyer, form));
+            } else if let Err(error) = self.visit(&mut client, buyer, form) {
                 self.record().unexpected.push(error.to_string());
                 return;
             }
@@ -126,15 +132,102 @@ impl Sale<'_> {
 
     /// Returns the next buyer in the queue, or `None` when the sale is over: every seat is sold and every buyer has
     /// ordered once.
-    fn next_buyer(&self) -> Option<Buyer> {
+    fn next_buyer(&self) -> Option<Visit> {
         let sold_out = self.record().sold >= self.seats;
         let next = self.queue().pop_front()?;
-        let over = sold_out && next.retry_at.is_some() || self.started_at.elapsed() > TIMEOUT;
+        let over = sold_out && next.0.retry_at.is_some() || self.started_at.elapsed() > TIMEOUT;
         (!over).then_some(next)
     }
 
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Buyer>> {
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Visit>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Continues with a buyer: on the page of the event, or with the operations.
+    fn visit(&self, client: &mut Client, buyer: Buyer, form: Option<Form>) -> Result<()> {
+        match form {
+            _ if !self.on_pages => self.buy(client, buyer),
+            Some(form) => self.send_form(client, buyer, &form),
+            None => {
+                let (form, times) = page_visit::show(client, self.event, buyer.seats)?;
+                self.record().pages.extend(times);
+                match form {
+                    Some(form) => {
+                        let retry_at = Some(Instant::now() + page_visit::TIME_FOR_FORM);
+                        self.queue().push_back((Buyer { retry_at, ..buyer }, Some(form)));
+                    }
+                    None => self.sold_out(buyer, "sold-out", None),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends the form of a buyer, and continues according to the buyer's behavior.
+    fn send_form(&self, client: &mut Client, buyer: Buyer, form: &Form) -> Result<()> {
+        let sent_at = Instant::now();
+        let response = page_visit::send(client, self.event, form, buyer.number)?;
+        let latency = sent_at.elapsed();
+        if response.status == 409 {
+            self.sold_out(buyer, "sold-out", Some(latency));
+            return Ok(());
+        }
+        if response.status != 303 {
+            self.record().unexpected.push(format!("a form was answered with {}", response.status));
+            return Ok(());
+        }
+        self.record().orders.push(latency);
+        let checkout = path_of(&response.location);
+        match buyer.behavior {
+            Behavior::Abandons => Ok(()),
+            Behavior::CancelsCheckout | Behavior::CancelsOrder => {
+                self.finish(client, &checkout, "cancel")?;
+                Ok(())
+            }
+            Behavior::Pays | Behavior::PaysThenCancels => self.pay_on_page(client, &checkout, buyer),
+            Behavior::FailsThenPays => {
+                let page = self.finish(client, &checkout, "failure")?;
+                let sent_at = Instant::now();
+                let again = client.submit_form(&format!("{page}/pay"), "")?;
+                self.record().clicks.push(sent_at.elapsed());
+                self.pay_on_page(client, &path_of(&again.location), buyer)
+            }
+        }
+    }
+
+    /// Pays on the checkout page, and looks at the page of the order.
+    fn pay_on_page(&self, client: &mut Client, checkout: &str, buyer: Buyer) -> Result<()> {
+        if !checkout.starts_with("/checkout/") {
+            // The hold has expired meanwhile.
+            return Ok(());
+        }
+        let page = self.finish(client, checkout, "success")?;
+        let shown = client.get(&page)?;
+        let is_paid = shown.status == 200 && shown.text().contains("class=\"qr\"");
+        if !is_paid {
+            self.record().too_late += 1;
+            return Ok(());
+        }
+        let id = page_visit::order_on(client, &page)?;
+        let mut record = self.record();
+        record.sold += buyer.seats;
+        record.paid.insert(id.clone());
+        drop(record);
+        if buyer.behavior == Behavior::PaysThenCancels && self.forget_paid(&id, buyer) {
+            return self.cancel(client, &id);
+        }
+        Ok(())
+    }
+
+    /// Clicks a button of the checkout page. Returns the path to which it leads.
+    fn finish(&self, client: &mut Client, checkout: &str, outcome: &str) -> Result<String> {
+        let sent_at = Instant::now();
+        let response = client.submit_form(checkout, &format!("outcome={outcome}"))?;
+        self.record().clicks.push(sent_at.elapsed());
+        if response.status != 303 {
+            self.record().unexpected.push(format!("the checkout page returned {}", response.status));
+        }
+        Ok(path_of(&response.location))
     }
 
     /// Creates the order of a buyer, and continues according to the buyer's behavior.
@@ -186,7 +279,14 @@ impl Sale<'_> {
             record.unexpected.push(format!("POST /v1/orders returned {} {problem}", response.status));
             return;
         }
-        record.refusals.push(latency);
+        drop(record);
+        self.sold_out(buyer, reason, Some(latency));
+    }
+
+    /// Records that a buyer got no seats. The buyer tries again later, with one seat.
+    fn sold_out(&self, buyer: Buyer, reason: &str, latency: Option<Duration>) {
+        let mut record = self.record();
+        record.refusals.extend(latency);
         *record.refused.entry(reason.to_owned()).or_default() += 1;
         if record.before_refusals.is_none() {
             record.before_refusals =
@@ -195,7 +295,7 @@ impl Sale<'_> {
         drop(record);
         let jitter = Duration::from_millis(mix(buyer.number as u64) % 500);
         let retry_at = Some(Instant::now() + RETRY_DELAY + jitter);
-        self.queue().push_back(Buyer { seats: 1, retry_at, ..buyer });
+        self.queue().push_back((Buyer { seats: 1, retry_at, ..buyer }, None));
     }
 
     fn pay(&self, client: &mut Client, page: &str, id: &str, buyer: Buyer) -> Result<()> {

@@ -37,6 +37,8 @@ pub(crate) struct SaleServer {
 pub(crate) struct Event {
     pub(crate) id: String,
     pub(crate) ticket_type: String,
+    /// The path of its page, if event pages are switched on.
+    pub(crate) page: String,
 }
 
 impl SaleServer {
@@ -51,7 +53,10 @@ impl SaleServer {
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let service = TicketingService::builder(&database)
+        let builder = TicketingService::builder(&database);
+        #[cfg(feature = "event-pages")]
+        let builder = builder.event_pages();
+        let service = builder
             .sandbox_gateway()
             .gateway_calls((2 * connections).max(128))
             .order_hold(ORDER_HOLD)
@@ -94,10 +99,11 @@ impl SaleServer {
             "title": "Flash Sale", "slug": format!("flash-sale-{number}"), "startDate": "9000-06-01T18:00:00Z",
             "deliveryMethod": "DIGITAL", "status": "PUBLISHED",
         });
-        let event = id_of(&client.post("/v1/events", &event)?.success()?)?;
+        let created = client.post("/v1/events", &event)?.success()?;
+        let (event, page) = (id_of(&created)?, path_of(created["pageUrl"].as_str().unwrap_or_default()));
         let ticket_type = json!({"name": "General admission", "price": 12.5, "quantity": seats});
         let ticket_type = client.post(&format!("/v1/events/{event}/ticket-types"), &ticket_type)?.success()?;
-        Ok(Event { id: event, ticket_type: id_of(&ticket_type)? })
+        Ok(Event { id: event, ticket_type: id_of(&ticket_type)?, page })
     }
 
     /// Stops the server. Fails if the server failed or panicked.
@@ -113,9 +119,20 @@ fn server_options() -> ServerOptions {
     let mut options = ServerOptions::default();
     // All buyers share one API key.
     options.rate_limit = None;
+    // And one address.
+    options.link_requests = u32::MAX;
+    #[cfg(feature = "event-pages")]
+    {
+        options.orders_per_network = u32::MAX;
+    }
     options
 }
 
 fn id_of(resource: &Value) -> Result<String> {
     Ok(resource["id"].as_str().ok_or("the created resource has no id")?.to_owned())
+}
+
+/// The path of a URL.
+pub(crate) fn path_of(url: &str) -> String {
+    url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap_or_default()
 }
