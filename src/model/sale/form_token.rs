@@ -145,6 +145,8 @@ mod tests {
         }
     }
 
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
     #[test]
     fn of_a_hundred_thousand_changed_tokens_none_is_accepted() {
         let token = make(&links(5), &content(), at(0), [9; RANDOM_BYTES]);
@@ -156,10 +158,7 @@ mod tests {
                 match random.random_range(0..4) {
                     0 => drop(changed.remove(position)),
                     1 => changed.insert(position, random.random_range(b'!'..=b'~')),
-                    _ => {
-                        changed[position] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-                            [random.random_range(0..64)]
-                    }
+                    _ => changed[position] = LETTERS[random.random_range(0..LETTERS.len())],
                 }
             }
             let changed = String::from_utf8(changed).expect("ASCII");
