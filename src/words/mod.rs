@@ -4,7 +4,7 @@
 //! check-in are in `door.json`.
 
 #![cfg_attr(
-    not(all(feature = "documents", feature = "server")),
+    not(feature = "event-pages"),
     allow(dead_code, unused_imports, reason = "a language has all words, also those of features that are off")
 )]
 

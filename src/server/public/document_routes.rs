@@ -54,6 +54,9 @@ struct Source {
     version: Option<Read<Option<LinkVersion>>>,
     content: Make,
     permits: fn(&BlockingService) -> &Semaphore,
+    /// Whether the page has forms, if events have pages.
+    #[cfg_attr(not(feature = "event-pages"), expect(dead_code, reason = "only event pages have forms"))]
+    has_forms: bool,
 }
 
 const TICKET: Source = Source {
@@ -63,6 +66,7 @@ const TICKET: Source = Source {
         Ok(Representation::page(pages::ticket_page(&service.ticket_for_page(token)?, token, languages)?, *gzip))
     },
     permits: |service| &service.pages,
+    has_forms: false,
 };
 const TICKET_DOCUMENT: Source = Source {
     version: None,
@@ -76,11 +80,13 @@ const ORDER: Source = Source {
     version: Some(TicketingService::version_of_order_link),
     content: |service, wanted| Ok(Representation::page(page_of_order(service, wanted)?, wanted.gzip)),
     permits: |service| &service.pages,
+    has_forms: true,
 };
 const ORDER_DOCUMENT: Source = Source {
     version: None,
     content: |service, wanted| Ok(Representation::document(service.get_order_document_by_link(&wanted.token)?)),
     permits: |service| &service.documents,
+    has_forms: false,
     ..ORDER
 };
 
@@ -143,7 +149,7 @@ async fn respond(state: AppState, request: Request, source: Source) -> Response 
     };
     match result {
         #[cfg(feature = "event-pages")]
-        Ok(response) if state.service.service().has_event_pages() => with_form(response),
+        Ok(response) if source.has_forms && state.service.service().has_event_pages() => with_form(response),
         Ok(response) => with_headers(response),
         Err(problem) => refusal(&problem, &head.headers),
     }
@@ -272,6 +278,7 @@ mod tests {
             Ok(Representation::page(String::new(), false))
         },
         permits: |service| &service.pages,
+        has_forms: false,
     };
 
     #[tokio::test(flavor = "multi_thread")]

@@ -43,7 +43,10 @@ fn a_payment_that_failed_is_made_again_from_the_page_of_the_order() {
     let again = followed(&post(&mut customer, &format!("{page}/pay"), &[]).expect(303), &format!("{page}/pay"));
     assert_ne!(again, checkout, "the failed checkout was replaced");
     assert_eq!(pay(&mut customer, &again, "success"), page);
-    assert!(customer.get(&page).expect(200).text().contains("Your tickets (2)"));
+    let paid = customer.get(&page).expect(200);
+    assert!(paid.text().contains("Your tickets (2)"));
+    let document = customer.get(&format!("{page}/tickets.pdf")).expect(200);
+    assert_eq!(document.header("referrer-policy"), Some("no-referrer"), "what has no form");
     // There is nothing left to pay or to cancel.
     assert_eq!(followed(&post(&mut customer, &format!("{page}/pay"), &[]).expect(303), &format!("{page}/pay")), page);
     post(&mut customer, &format!("{page}/cancel"), &[]).expect(303);
