@@ -114,9 +114,11 @@ fn with_parameters(item: &Value, parameters: &Value) -> Value {
 fn responses(description: &str, media_type: &str, others: &[(&str, &str)]) -> Value {
     let mut responses = json!({});
     if !media_type.is_empty() {
+        let binary = json!({"type": "string", "format": "binary"});
+        let schema = if media_type == "image/*" { binary } else { json!({"type": "string"}) };
         responses["200"] = json!({
             "description": description, "headers": headers::references(&["X-Request-Id", "ETag"]),
-            "content": {media_type: {"schema": {"type": "string"}}},
+            "content": {media_type: {"schema": schema}},
         });
         responses["304"] = json!({
             "description": "The client has this version.", "headers": headers::references(&["X-Request-Id", "ETag"]),
