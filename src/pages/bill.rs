@@ -47,17 +47,24 @@ impl Bill {
 
 fn items(order: &Order, words: &Words) -> Vec<Line> {
     let money = |amount| words::money(words, amount, &order.currency);
-    let items = order.items.iter().map(|item| Line {
-        label: printed_text::line(&item.ticket_type_name),
-        note: Some(format!("{} × {}", item.quantity, money(item.price))),
-        amount: money(item.item_subtotal),
-    });
-    let discount = order.discounted_amount.filter(|amount| *amount > Amount::ZERO).map(|amount| {
-        let code = order.discount_code.as_deref().map(printed_text::line).unwrap_or_default();
-        let label = format!("{} {code}", words.receipt.discount).trim_end().to_owned();
-        Line { label, note: None, amount: format!("−{}", money(amount)) }
-    });
+    let items = order.items.iter();
+    let items =
+        items.map(|item| tickets(&item.ticket_type_name, item.quantity, &money(item.price), money(item.item_subtotal)));
+    let discounted = order.discounted_amount.filter(|amount| *amount > Amount::ZERO);
+    let discount = discounted.map(|amount| discount(order.discount_code.as_deref(), &money(amount), words));
     items.chain(discount).collect()
+}
+
+/// The line of some tickets of one type.
+pub(super) fn tickets(name: &str, quantity: i64, price: &str, subtotal: String) -> Line {
+    Line { label: printed_text::line(name), note: Some(format!("{quantity} × {price}")), amount: subtotal }
+}
+
+/// The line of a discount. An automatic one has no code.
+pub(super) fn discount(code: Option<&str>, amount: &str, words: &Words) -> Line {
+    let code = code.map(printed_text::line).unwrap_or_default();
+    let label = format!("{} {code}", words.receipt.discount).trim_end().to_owned();
+    Line { label, note: None, amount: format!("−{amount}") }
 }
 
 fn paid(payment: &ReceiptPayment, zone: Zone, words: &Words) -> Line {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::bill::{Bill, Line};
+use super::bill::{self, Bill};
 use super::document::render;
 use super::event_page::price;
 use super::heading::Heading;
@@ -14,7 +14,6 @@ use crate::model::sale::discount::DiscountRefusal;
 use crate::model::sale::event::DeliveryMethod;
 use crate::model::sale::event_page::{EventPage, Quote};
 use crate::model::values::amount::Amount;
-use crate::rules::printed_text;
 use crate::words::{self, Words};
 
 /// What a customer has entered. Nothing of it was checked.
@@ -216,16 +215,10 @@ pub(crate) fn order_form_page(shown: &FormToShow<'_>, languages: &[String]) -> R
 /// What the chosen tickets cost.
 fn bill(page: &EventPage, quote: &Quote, words: &Words) -> Bill {
     let money = |amount| words::money(words, amount, &page.event.currency);
-    let items = quote.items.iter().map(|item| Line {
-        label: printed_text::line(&item.name),
-        note: Some(format!("{} × {}", item.quantity, money(item.price))),
-        amount: money(item.subtotal),
-    });
-    let discount = (quote.discounted > Amount::ZERO).then(|| {
-        let code = quote.code.as_deref().map(printed_text::line).unwrap_or_default();
-        let label = format!("{} {code}", words.receipt.discount).trim_end().to_owned();
-        Line { label, note: None, amount: format!("−{}", money(quote.discounted)) }
-    });
+    let items = quote.items.iter();
+    let items = items.map(|item| bill::tickets(&item.name, item.quantity, &money(item.price), money(item.subtotal)));
+    let discount = (quote.discounted > Amount::ZERO)
+        .then(|| bill::discount(quote.code.as_deref(), &money(quote.discounted), words));
     Bill { items: items.chain(discount).collect(), total: money(quote.total), movements: Vec::new(), buyer: Vec::new() }
 }
 
