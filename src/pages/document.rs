@@ -21,8 +21,8 @@ pub(crate) static STYLE_HASHES: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.
-pub(super) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
-    %3Cpath fill='%231f4b99' d='M1 3h14v3a2 2 0 0 0 0 4v3H1v-3a2 2 0 0 0 0-4z'/%3E%3C/svg%3E";
+pub(super) const ICON: &str = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E\
+    %3Cpath%20fill='%231f4b99'%20d='M1,3h14v3a2,2,0,0,0,0,4v3H1v-3a2,2,0,0,0,0-4z'/%3E%3C/svg%3E";
 
 pub(super) fn render(page: &impl Template) -> Result<String> {
     page.render().map_err(|error| Error::Internal(format!("a page could not be rendered: {error}")))
