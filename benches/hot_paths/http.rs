@@ -13,7 +13,7 @@ use crate::large_store::{LargeStore, email, scatter};
 use crate::orders::{create_order, spread};
 use crate::ratio::Bench;
 
-const CONNECTIONS: u64 = 8;
+pub const CONNECTIONS: u64 = 8;
 
 /// The number of threads that send orders. Each uses its share of the connections and has one request in progress on
 /// every one of them. With a thread per connection, the clients would take processor time from the server.
@@ -29,10 +29,12 @@ pub fn bench(bench: &mut Bench) {
 fn unlimited() -> ServerOptions {
     let mut options = ServerOptions::default();
     options.rate_limit = None;
+    options.orders_per_network = u32::MAX;
     options
 }
 
-async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
+/// Serves the operations and pages of this service without a limit of requests.
+pub async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
     let options = unlimited();
     serve(listener, router(service, &options), options, std::future::pending()).await
 }
@@ -104,7 +106,7 @@ fn reads(bench: &mut Bench) {
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.event, store.key);
     let mut client = Client::connect(server);
     let (head, body) = client.exchange(&request, 200);
-    let bare = runtime.block_on(serve_bare(&head, body.clone()));
+    let bare = runtime.block_on(serve_bare("/v1/events/{id}", &head, body.clone()));
 
     let connect_all = |address: SocketAddr| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
     let mut server_clients = connect_all(server);
@@ -120,7 +122,7 @@ fn reads(bench: &mut Bench) {
 }
 
 /// Sends `count` requests. Each connection sends its share, one request at a time.
-fn load(clients: &mut [Client], count: u64, request: &str) {
+pub fn load(clients: &mut [Client], count: u64, request: &str) {
     let share = count.div_ceil(CONNECTIONS);
     std::thread::scope(|scope| {
         for client in clients {
@@ -134,7 +136,7 @@ fn load(clients: &mut [Client], count: u64, request: &str) {
 }
 
 /// Serves the same headers and body for every request, from a blocking thread.
-async fn serve_bare(head: &str, body: Vec<u8>) -> SocketAddr {
+pub async fn serve_bare(path: &str, head: &str, body: Vec<u8>) -> SocketAddr {
     let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
     let headers = headers.filter(|(name, _)| !["content-length", "date"].contains(&name.to_ascii_lowercase().as_str()));
     let headers: Vec<(String, String)> = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -151,7 +153,7 @@ async fn serve_bare(head: &str, body: Vec<u8>) -> SocketAddr {
             response
         }
     };
-    let router = axum::Router::new().route("/v1/events/{id}", axum::routing::get(handle));
+    let router = axum::Router::new().route(path, axum::routing::get(handle));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move {
@@ -161,28 +163,28 @@ async fn serve_bare(head: &str, body: Vec<u8>) -> SocketAddr {
 }
 
 /// A client with a persistent connection.
-struct Client {
+pub struct Client {
     stream: BufReader<TcpStream>,
 }
 
 impl Client {
-    fn connect(address: SocketAddr) -> Self {
+    pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("connected");
         stream.set_nodelay(true).expect("set");
         Self { stream: BufReader::new(stream) }
     }
 
     /// Sends a request and returns the head and the body of the response.
-    fn exchange(&mut self, request: &str, status: u16) -> (String, Vec<u8>) {
+    pub fn exchange(&mut self, request: &str, status: u16) -> (String, Vec<u8>) {
         self.send(request);
         self.receive(status)
     }
 
-    fn send(&mut self, request: &str) {
+    pub fn send(&mut self, request: &str) {
         self.stream.get_mut().write_all(request.as_bytes()).expect("sent");
     }
 
-    fn receive(&mut self, status: u16) -> (String, Vec<u8>) {
+    pub fn receive(&mut self, status: u16) -> (String, Vec<u8>) {
         let mut head = String::new();
         let mut length = 0;
         loop {

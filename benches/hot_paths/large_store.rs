@@ -9,7 +9,7 @@ use ticketing::event::{CreateEvent, EventStatus};
 use ticketing::id::{EventId, TicketTypeId};
 use ticketing::organization::CreateApiKey;
 use ticketing::ticket_type::CreateTicketType;
-use ticketing::{Amount, TicketingService, Timestamp};
+use ticketing::{Amount, Builder, TicketingService, Timestamp};
 
 use crate::common::Fixture;
 use crate::common::database::{self, stored_id};
@@ -43,11 +43,17 @@ impl LargeStore {
 
     /// The same for a database of another number of tickets. Each order has two.
     pub fn of(tickets: u64) -> Self {
+        Self::configured(tickets, |builder| builder)
+    }
+
+    /// The same with other settings of the service.
+    pub fn configured(tickets: u64, configure: impl FnOnce(Builder) -> Builder) -> Self {
         let template = template(i64::try_from(tickets / 2).expect("a number of orders"));
         let folder = tempfile::tempdir_in(template.parent().expect("a folder")).expect("a folder for the copy");
         copy(&template, &folder.path().join(database::FILE)).expect("room for a copy");
-        let fixture =
-            Fixture::in_folder(folder, |builder| builder.clock(SystemClock).entropy(SystemEntropy).write_quota(None));
+        let fixture = Fixture::in_folder(folder, |builder| {
+            configure(builder.clock(SystemClock).entropy(SystemEntropy).write_quota(None))
+        });
         // The check of a million tickets would take longer than the benchmark.
         fixture.skip_final_check();
         let Fixture { service, caller, .. } = &fixture;

@@ -22,6 +22,8 @@ mod check_in;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod discounts;
+#[cfg(feature = "event-pages")]
+mod event_pages;
 #[cfg(feature = "exports")]
 mod exports;
 mod growth;
@@ -67,6 +69,8 @@ fn main() {
     reconcile::bench(&mut bench);
     #[cfg(feature = "server")]
     http::bench(&mut bench);
+    #[cfg(feature = "event-pages")]
+    event_pages::bench(&mut bench);
     #[cfg(feature = "postgres")]
     postgres::bench(&mut bench);
     bench.finish();

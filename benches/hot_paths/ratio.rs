@@ -36,10 +36,22 @@ impl Bench {
     pub fn compare_as(
         &mut self,
         name: &str,
-        (this, that): (&str, &str),
+        names: (&str, &str),
         round: u64,
         mut ours: impl FnMut(u64),
         mut by_hand: impl FnMut(u64),
+    ) {
+        self.compare_times(name, names, round, |count| time(|| ours(count)), |count| time(|| by_hand(count)));
+    }
+
+    /// The same for implementations that measure themselves, because they prepare something first.
+    pub fn compare_times(
+        &mut self,
+        name: &str,
+        (this, that): (&str, &str),
+        round: u64,
+        mut ours: impl FnMut(u64) -> Duration,
+        mut by_hand: impl FnMut(u64) -> Duration,
     ) {
         ours(round / 4 + 1);
         by_hand(round / 4 + 1);
@@ -48,11 +60,11 @@ impl Bench {
         let mut of_hand = Vec::new();
         for turn in 0..ROUNDS {
             let (mine, hand) = if turn % 2 == 0 {
-                let mine = time(|| ours(round));
-                (mine, time(|| by_hand(round)))
+                let mine = ours(round);
+                (mine, by_hand(round))
             } else {
-                let hand = time(|| by_hand(round));
-                (time(|| ours(round)), hand)
+                let hand = by_hand(round);
+                (ours(round), hand)
             };
             ratios.push(hand.as_secs_f64() / mine.as_secs_f64());
             of_ours.push(mine.as_secs_f64() / round as f64 * 1e6);
@@ -64,8 +76,8 @@ impl Bench {
         self.report(format!("{name}: ratio {ratio:.2} ({this} {mine:.1} µs, {that} {hand:.1} µs each)"));
         if !self.only_ratios {
             let mut group = self.criterion.benchmark_group(name);
-            group.bench_function(this, |bencher| bencher.iter_custom(|count| time(|| ours(count))));
-            group.bench_function(that, |bencher| bencher.iter_custom(|count| time(|| by_hand(count))));
+            group.bench_function(this, |bencher| bencher.iter_custom(&mut ours));
+            group.bench_function(that, |bencher| bencher.iter_custom(&mut by_hand));
             group.finish();
         }
     }
