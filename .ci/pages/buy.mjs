@@ -1,16 +1,20 @@
 // Buys tickets on the page of an event, as customers do: with a keyboard, and without scripts. In each language, in several
 // widths, light and dark; then goes back, reloads and clicks twice, which makes no second order.
 //
-// node buy.mjs chromium|firefox PAGE TYPE OUT   (OUT: a file that gets the URLs of some pages on the way, as NAME=URL)
+// node buy.mjs chromium|firefox|stripe PAGE TYPE OUT
+//
+// OUT is a file that gets the URLs of some pages on the way, as NAME=URL. With `stripe`, Chromium buys once, and pays on the
+// page of the fake of Stripe.
 import fs from "node:fs";
 import puppeteer from "puppeteer-core";
 
 const [browserName, event, type, out] = process.argv.slice(2);
 const folder = process.env.KEEP_SCREENSHOTS;
 const isFirefox = browserName === "firefox";
+const isStripe = browserName === "stripe";
 
 const browser = await puppeteer.launch({
-  browser: browserName === "firefox" ? "firefox" : "chrome",
+  browser: isFirefox ? "firefox" : "chrome",
   executablePath: isFirefox ? "/usr/bin/firefox-esr" : process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: isFirefox ? [] : ["--no-sandbox", "--disable-dev-shm-usage"],
 });
@@ -87,6 +91,23 @@ async function buy(language, width, scheme) {
   must((await page.$$("section.card .qr")).length === 2, `${name}: there are two tickets on ${page.url()}`);
   await picture(page, `${name}-tickets`);
   await page.close();
+}
+
+async function buyAtStripe() {
+  const page = await newPage(390, "light");
+  await fill(page, "en", 2, "stripe@example.com");
+  await press(page, "form.fields button");
+  must(page.url().includes("/c/pay/"), `the order leads to Stripe, not to ${page.url()}`);
+  await press(page, 'button[value="success"]');
+  must((await page.$$("section.card .qr")).length === 2, `there are two tickets on ${page.url()}`);
+  await page.close();
+}
+
+if (isStripe) {
+  await buyAtStripe();
+  await browser.close();
+  console.log("chromium paid at the fake of Stripe");
+  process.exit();
 }
 
 const languages = isFirefox ? ["en"] : ["en", "de", "fr", "es", "it", "nl"];

@@ -24,6 +24,7 @@ pub mod postgres_server;
 pub mod processes;
 #[cfg(feature = "program")]
 pub mod program;
+pub mod python;
 pub mod random;
 pub mod receiver;
 pub mod resolver;

@@ -6,3 +6,5 @@ mod limits;
 mod pages;
 mod pending_orders;
 mod shop;
+#[cfg(feature = "stripe")]
+mod stripe_sale;

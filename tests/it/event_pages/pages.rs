@@ -1,9 +1,13 @@
 //! What the page of an event shows, to whom, and how often it is rendered.
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 use ticketing::organization::UpdateOrganization;
 
 use super::shop::{self, Shop, event, ticket_type};
+use crate::common::python::python;
 
 #[test]
 fn what_is_not_shown_is_the_same_page_as_what_does_not_exist() {
@@ -249,6 +253,24 @@ fn search_engines_read_what_the_api_says() {
         format!("<link rel=\"alternate\" hreflang=\"nl\" href=\"{url}?lang=nl\">"),
     ] {
         assert!(page.text().contains(&tag), "{tag}: {}", page.text());
+    }
+    // What another program finds on the page.
+    let Some(python) = python("extruct") else { return };
+    let script = "import extruct, json, sys; \
+        print(json.dumps(extruct.extract(sys.stdin.buffer.read(), syntaxes=['json-ld', 'opengraph'])))";
+    let mut reader =
+        Command::new(python).args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    reader.stdin.take().unwrap().write_all(page.text().as_bytes()).unwrap();
+    let found: Value = serde_json::from_slice(&reader.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(found["json-ld"], json!([expected]));
+    let properties = found["opengraph"][0]["properties"].as_array().unwrap();
+    for (name, value) in [
+        ("og:type", "website"),
+        ("og:title", "Clocks </script>"),
+        ("og:url", &url),
+        ("og:description", "Line one  Line two </script><b>"),
+    ] {
+        assert!(properties.contains(&json!([name, value])), "{name}: {properties:?}");
     }
 }
 

@@ -34,19 +34,14 @@ pub fn export(fixture: &Fixture, request: Export) -> File {
     try_export(fixture, request).expect("an export")
 }
 
-/// Python with openpyxl and DuckDB, or why there is none.
-fn python() -> Result<String, String> {
-    let python = std::env::var("TICKETING_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let found = Command::new(&python).args(["-c", "import duckdb, openpyxl"]).output();
-    match found.is_ok_and(|output| output.status.success()) {
-        true => Ok(python),
-        false => Err(format!("{python} has no openpyxl and DuckDB: .ci/exports/packages installs them")),
-    }
+/// Python with openpyxl and DuckDB. Says that the test is skipped if there is none.
+fn python() -> Option<PathBuf> {
+    python::python("duckdb, openpyxl")
 }
 
 /// Whether Python can read files. Says that the test is skipped if it cannot.
 pub fn has_python() -> bool {
-    python().map_err(unavailable).is_ok()
+    python().is_some()
 }
 
 /// Whether LibreOffice is installed. Says that the test is skipped if it is not.
