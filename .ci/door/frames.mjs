@@ -1,5 +1,5 @@
 // Draws what a camera sees of tickets: pictures in shades of gray, the same in each run.
-import encodeQR from "./qr_index.mjs";
+import encodeQR from "qr";
 
 export const [WIDTH, HEIGHT] = [640, 480];
 /** The focal length of the camera, in pixels. */
@@ -19,8 +19,8 @@ export function randomNumbers(seed) {
   };
 }
 
-/** A code like those of ticket documents, with a border. */
-export const encode = (text) => encodeQR(text, "raw", { border: 4, ecc: "high" });
+/** A code with a border: like those of ticket documents, or with other options of the encoder. */
+export const encode = (text, options = {}) => encodeQR(text, "raw", { border: 4, ecc: "high", ...options });
 
 /**
  * Draws a picture, a byte a pixel. `codes` are {modules, x, y, module, angle, tilt}: the modules of the code, the pixels of

@@ -1,0 +1,249 @@
+// Finds the three finder patterns of QR codes in a picture.
+
+/** How much three corners may differ from those of a square. */
+const MOST_ERROR = 1;
+const MOST_CORNERS = 6;
+/** The directions in which the edges of a pattern are measured: pairs of opposite ones. */
+const RAYS = Array.from({ length: 16 }, (_, index) => {
+  const angle = (Math.PI * (index * 5 % 16)) / 16;
+  return [Math.cos(angle), Math.sin(angle)];
+});
+/** How many pairs of rays may miss the edges, for example in a reflection. */
+const MISSING = 6;
+const NOISE = 4;
+const MOST_PATTERNS = 16;
+/** How many places in a picture are examined at most. */
+const MOST_PLACES = 4000;
+
+/** The brightness of each pixel of an RGBA picture, from 0 to 255. */
+export function brightnessOf({ width, height, data }) {
+  const values = new Uint8Array(width * height);
+  for (let index = 0, from = 0; index < values.length; index += 1, from += 4) {
+    values[index] = (data[from] * 77 + data[from + 1] * 150 + data[from + 2] * 29) >> 8;
+  }
+  return { width, height, values };
+}
+
+/** A picture of half the width and height: each pixel is the mean of four. */
+export function halved({ width, height, values }) {
+  const [across, down] = [width >> 1, height >> 1];
+  const halves = new Uint8Array(across * down);
+  for (let y = 0; y < down; y += 1) {
+    for (let x = 0; x < across; x += 1) {
+      const at = 2 * (y * width + x);
+      halves[y * across + x] = (values[at] + values[at + 1] + values[at + width] + values[at + width + 1] + 2) >> 2;
+    }
+  }
+  return { width: across, height: down, values: halves };
+}
+
+/** Each pixel as the mean of the square around it, whose side is `2 * reach + 1` where the picture is that large. */
+export function meansOf({ width, height, values }, reach) {
+  const means = new Uint8Array(width * height);
+  const columns = new Uint32Array(width);
+  const add = (row, sign) => {
+    if (row < 0 || row >= height) return;
+    for (let x = 0, at = row * width; x < width; x += 1, at += 1) columns[x] += sign * values[at];
+  };
+  for (let row = 0; row < reach; row += 1) add(row, 1);
+  for (let y = 0; y < height; y += 1) {
+    add(y + reach, 1);
+    add(y - reach - 1, -1);
+    const rows = Math.min(height, y + reach + 1) - Math.max(0, y - reach);
+    let [sum, count] = [0, 0];
+    for (let x = -reach; x < width; x += 1) {
+      if (x + reach < width) {
+        sum += columns[x + reach];
+        count += rows;
+      }
+      if (x > reach) {
+        sum -= columns[x - reach - 1];
+        count -= rows;
+      }
+      if (x >= 0) means[y * width + x] = sum / count;
+    }
+  }
+  return { width, height, values: means };
+}
+
+/** How much darker each pixel is than the mean of the pixels around it, in a picture that was halved some times. */
+export function darknessOf({ width, height, values }, means, halvings) {
+  const darkness = new Int16Array(width * height);
+  for (let y = 0, at = 0; y < height; y += 1) {
+    const row = Math.min(means.height - 1, y >> halvings) * means.width;
+    // The last pixels of a row or column are left out where its length is odd.
+    const end = Math.min(width, means.width << halvings);
+    for (let x = 0; x < end; x += 1, at += 1) darkness[at] = means.values[row + (x >> halvings)] - values[at];
+    at += width - end;
+  }
+  return { width, height, values: darkness };
+}
+
+/** Each pixel as the mean of the nine pixels around it. */
+export function smoothed({ width, height, values }) {
+  const result = values.slice();
+  for (let y = 1; y < height - 1; y += 1) {
+    for (let at = y * width + 1; at < (y + 1) * width - 1; at += 1) {
+      const [up, down] = [at - width, at + width];
+      const sum = values[up - 1] + values[up] + values[up + 1] + values[at - 1] + values[at] + values[at + 1]
+        + values[down - 1] + values[down] + values[down + 1];
+      result[at] = (sum * 7282) >> 16;
+    }
+  }
+  return { width, height, values: result };
+}
+
+/**
+ * The finder patterns as {x, y, area, isLight, rows}: the center, the area of a module in pixels, whether the pattern is light
+ * on dark, and in how many rows it was seen.
+ */
+export function findPatterns(darkness) {
+  const { width, height, values } = darkness;
+  const patterns = [];
+  const starts = new Int32Array(width + 2);
+  let places = 0;
+  for (let y = 1; y < height; y += 2) {
+    const isFirstDark = values[y * width] > 0;
+    const count = findRuns(values.subarray(y * width, (y + 1) * width), isFirstDark ? 1 : -1, starts);
+    for (let index = 0; index + 5 <= count && places < MOST_PLACES; index += 1) {
+      if (!isRow(starts, index)) continue;
+      places += 1;
+      const place = { x: (starts[index + 2] + starts[index + 3]) / 2, y: y + 0.5, isLight: isFirstDark === (index % 2 === 1) };
+      addPattern(darkness, patterns, place, (starts[index + 5] - starts[index]) / 7);
+    }
+  }
+  return patterns.sort((one, other) => other.rows - one.rows).slice(0, MOST_PATTERNS);
+}
+
+/** Writes down where a row changes between dark and light pixels, and returns how often. Small changes are noise. */
+function findRuns(row, first, starts) {
+  let [count, sign] = [1, first];
+  for (let x = 1; x < row.length; x += 1) {
+    if (row[x] * sign >= -NOISE) continue;
+    starts[count++] = x;
+    sign = -sign;
+  }
+  starts[count] = row.length;
+  return count;
+}
+
+/** Whether five runs of pixels have the lengths 1:1:3:1:1. */
+function isRow(starts, index) {
+  const all = starts[index + 5] - starts[index];
+  if (all < 9) return false;
+  const module = all / 7;
+  for (let run = 0; run < 5; run += 1) {
+    const length = starts[index + run + 1] - starts[index + run];
+    if (run === 2 ? Math.abs(length - 3 * module) > 1.5 * module : Math.abs(length - module) > 0.8 * module) return false;
+  }
+  return true;
+}
+
+function addPattern(darkness, patterns, place, module) {
+  const isNear = (known) => Math.hypot(known.x - place.x, known.y - place.y) < 2.5 * Math.sqrt(known.area);
+  const known = patterns.find((each) => each.isLight === place.isLight && isNear(each));
+  if (known !== undefined) {
+    known.rows += 1;
+    return;
+  }
+  const pattern = measure(darkness, place, module);
+  if (pattern !== null && !patterns.some((each) => each.isLight === place.isLight && Math.hypot(each.x - pattern.x, each.y - pattern.y) < 2.5 * Math.sqrt(each.area))) patterns.push(pattern);
+}
+
+/** The pattern around a place, or null if its edges are not those of a finder pattern. */
+function measure(darkness, { x, y, isLight }, module) {
+  const sign = isLight ? -1 : 1;
+  const longest = 8 * module;
+  for (const [right, down] of [[0, 1], [1, 0], [0, 1], [1, 0]]) {
+    const move = offset(darkness, x, y, right, down, sign, longest);
+    if (!(Math.abs(move) < 2 * module)) return null;
+    x += move * right;
+    y += move * down;
+  }
+  let [missing, sumX, sumY, area] = [0, 0, 0, 0];
+  for (const [right, down] of RAYS) {
+    const ahead = outerEdge(darkness, x, y, right, down, sign, longest);
+    const back = outerEdge(darkness, x, y, -right, -down, sign, longest);
+    if (ahead === Infinity || back === Infinity) {
+      missing += 1;
+      if (missing > MISSING) return null;
+      continue;
+    }
+    sumX += (ahead - back) * right;
+    sumY += (ahead - back) * down;
+    area += (ahead + back) ** 2 / 4;
+  }
+  const count = RAYS.length - missing;
+  return { x: x + sumX / count, y: y + sumY / count, area: (Math.PI * area) / count / 49, isLight, rows: 1 };
+}
+
+/** How far the middle of the inner square is from a point in it, in a direction. */
+function offset(darkness, x, y, right, down, sign, longest) {
+  const ahead = nextEdge(darkness, x, y, right, down, 0, sign, longest);
+  if (ahead === Infinity) return Infinity;
+  return (ahead - nextEdge(darkness, x, y, -right, -down, 0, sign, longest)) / 2;
+}
+
+/** The distance of the outer edge of a pattern from its center, or Infinity if its edges are not at 1.5, 2.5 and 3.5 modules. */
+function outerEdge(darkness, x, y, right, down, sign, longest) {
+  const inner = nextEdge(darkness, x, y, right, down, 0, sign, longest);
+  const middle = nextEdge(darkness, x, y, right, down, inner, -sign, longest);
+  const outer = nextEdge(darkness, x, y, right, down, middle, sign, longest);
+  const module = outer / 3.5;
+  return Math.abs(inner - 1.5 * module) < 0.75 * module && Math.abs(middle - 2.5 * module) < 0.75 * module ? outer : Infinity;
+}
+
+/** The distance at which what is dark (sign 1) or light (sign -1) ends in a direction, or Infinity if that is too far away. */
+function nextEdge({ width, height, values }, x, y, right, down, from, sign, longest) {
+  let before = 0;
+  for (let step = Math.ceil(from); step <= longest; step += 1) {
+    const column = Math.floor(x + step * right);
+    const row = Math.floor(y + step * down);
+    if (column < 0 || row < 0 || column >= width || row >= height) return Infinity;
+    const value = values[row * width + column] * sign;
+    if (value <= 0) return before === 0 ? step : step - 1 + before / (before - value);
+    before = value;
+  }
+  return Infinity;
+}
+
+/**
+ * The corners of codes, the most probable ones first, as [origin, right, below]: the patterns at the start of the rows and
+ * columns, at the end of the first row, and at the end of the first column.
+ */
+export function findCorners(patterns) {
+  const found = [];
+  for (const origin of patterns) {
+    for (const right of patterns) {
+      for (const below of patterns) {
+        const corners = [origin, right, below];
+        const error = errorOf(corners);
+        if (error < MOST_ERROR) found.push({ corners, error });
+      }
+    }
+  }
+  return found.sort((one, other) => one.error - other.error).slice(0, MOST_CORNERS).map(({ corners }) => corners);
+}
+
+/** How much the corners differ from those of a square code, about as {0: none, 1: much}. */
+function errorOf([origin, right, below]) {
+  if (origin.isLight !== right.isLight || origin.isLight !== below.isLight) return Infinity;
+  const [x1, y1, x2, y2] = [right.x - origin.x, right.y - origin.y, below.x - origin.x, below.y - origin.y];
+  // The code is not seen in a mirror.
+  if (x1 * y2 - x2 * y1 <= 0) return Infinity;
+  const { modules, weights: [one, other] } = scaleOf([origin, right, below]);
+  if (modules < 11 || modules > 62) return Infinity;
+  const lengths = [one * Math.hypot(x1, y1), other * Math.hypot(x2, y2)];
+  const cosine = (one * other * (x1 * x2 + y1 * y2)) / (lengths[0] * lengths[1]);
+  return Math.abs(cosine) + Math.abs(Math.log(lengths[0] / lengths[1])) + 0.2 * Math.abs(Math.log(one)) + 0.2 * Math.abs(Math.log(other));
+}
+
+/**
+ * The modules between the centers of two patterns, and how much farther away than the origin the other two patterns are.
+ * An area in the picture shrinks with the cube of the distance.
+ */
+export function scaleOf([origin, right, below]) {
+  const weights = [right, below].map(({ area }) => Math.cbrt(origin.area / area));
+  const cross = (right.x - origin.x) * (below.y - origin.y) - (below.x - origin.x) * (right.y - origin.y);
+  return { modules: Math.sqrt((weights[0] * weights[1] * Math.abs(cross)) / origin.area), weights };
+}

@@ -1,0 +1,166 @@
+// Finds the exact place of a code from its corners, and samples its modules.
+//
+// The place of a code is a list of the coordinates of four points in the picture: [x0, y0, x1, y1, x2, y2, x3, y3]. The
+// first three are the centers of the finder patterns, the last one that of the fourth corner of their square.
+
+import { scaleOf } from "./find.js";
+import { DARK, DATA, INFORMATION, LARGEST_VERSION, layoutOf, sizeOf } from "./layout.js";
+
+/** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
+const SEARCHES = [[4, 1], [0.5, 0.5]];
+
+const patterns = new Map();
+
+/** The points of patterns with a known color: the timing and alignment patterns, or also the finder patterns. */
+function pointsOf(version) {
+  let points = patterns.get(version);
+  if (points === undefined) {
+    points = { few: list(version, 0, false), all: list(version, 0.3, true) };
+    patterns.set(version, points);
+  }
+  return points;
+}
+
+/** The points as {u, v, colors}: their place between the finder patterns, from 0 to 1, and 1 for a dark module or -1. */
+function list(version, offset, isAll) {
+  const size = sizeOf(version);
+  const isFinder = (row, column) => row < 8 && (column < 8 || column >= size - 8) || row >= size - 8 && column < 8;
+  const [u, v, colors] = [[], [], []];
+  layoutOf(version).forEach((kind, index) => {
+    const [row, column] = [Math.floor(index / size), index % size];
+    if (kind === DATA || kind === INFORMATION || (!isAll && isFinder(row, column))) return;
+    // The corners of modules in turn: they show small errors better than the centers.
+    const corner = (row + 2 * column) % 4;
+    u.push((column - 3 + (corner % 2 === 0 ? offset : -offset)) / (size - 7));
+    v.push((row - 3 + (corner < 2 ? offset : -offset)) / (size - 7));
+    colors.push(kind === DARK ? 1 : -1);
+  });
+  return { u: Float64Array.from(u), v: Float64Array.from(v), colors: Int8Array.from(colors) };
+}
+
+/** The weights of the second and the third point, if that of the first is 1. */
+function weightsOf([x0, y0, x1, y1, x2, y2, x3, y3]) {
+  const all = (x1 - x3) * (y2 - y3) - (x2 - x3) * (y1 - y3);
+  const one = (x0 - x3) * (y2 - y3) - (x2 - x3) * (y0 - y3);
+  const other = (x1 - x3) * (y0 - y3) - (x0 - x3) * (y1 - y3);
+  return [one / all, other / all];
+}
+
+/** The value of a picture between its pixels. */
+function valueAt({ width, height, values }, x, y) {
+  const [left, top] = [Math.floor(x - 0.5), Math.floor(y - 0.5)];
+  if (!(left >= 0 && top >= 0 && left < width - 1 && top < height - 1)) return 0;
+  const [right, down, at] = [x - 0.5 - left, y - 0.5 - top, top * width + left];
+  const upper = values[at] + (values[at + 1] - values[at]) * right;
+  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * right;
+  return upper + (lower - upper) * down;
+}
+
+/** How well a picture shows the colors of these points, if the code is at this place: at most 1. `most` is the contrast. */
+function matchOf(picture, place, { u, v, colors }, most) {
+  const [one, other] = weightsOf(place);
+  const [x0, y0, x1, y1, x2, y2] = place;
+  if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return -1;
+  const [ux, uy, uw] = [one * x1 - x0, one * y1 - y0, one - 1];
+  const [vx, vy, vw] = [other * x2 - x0, other * y2 - y0, other - 1];
+  let sum = 0;
+  for (let index = 0; index < u.length; index += 1) {
+    const [right, down] = [u[index], v[index]];
+    const weight = 1 + right * uw + down * vw;
+    const value = valueAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
+    sum += colors[index] * Math.max(-most, Math.min(most, value));
+  }
+  return sum / u.length / most;
+}
+
+/** The place of the code with these corners, by the areas of the modules there. */
+function placeOf([origin, right, below]) {
+  const { weights: [one, other] } = scaleOf([origin, right, below]);
+  const all = Math.max(0.2, one + other - 1);
+  const fourth = ["x", "y"].map((axis) => (one * right[axis] + other * below[axis] - origin[axis]) / all);
+  return [origin.x, origin.y, right.x, right.y, below.x, below.y, ...fourth];
+}
+
+/** The possible codes at these corners, as {version, place, match}, the most probable ones first. */
+export function findCodes(picture, corners) {
+  const { modules } = scaleOf(corners);
+  const estimate = (modules + 7 - 17) / 4;
+  const versions = [];
+  for (let version = 1; version <= LARGEST_VERSION; version += 1) {
+    if (Math.abs(version - estimate) < 0.8 + 0.12 * version) versions.push(version);
+  }
+  const most = contrastOf(picture, corners);
+  return versions.map((version) => {
+    const found = searchFourth(picture, placeOf(corners), version, most);
+    return { version, place: found.place, match: found.match, most };
+  }).sort((one, other) => other.match - one.match);
+}
+
+/** How dark the centers of the corners are, compared with what is around them. */
+function contrastOf(picture, corners) {
+  const sum = corners.reduce((all, { x, y }) => all + Math.abs(valueAt(picture, x, y)), 0);
+  return Math.max(2, sum / corners.length);
+}
+
+/** The place with another fourth corner that matches best. */
+function searchFourth(picture, place, version, most) {
+  const { few } = pointsOf(version);
+  const modules = sizeOf(version) - 7;
+  const [, , x1, y1, x2, y2, x3, y3] = place;
+  const [rightX, rightY, downX, downY] = [x3 - x2, y3 - y2, x3 - x1, y3 - y1].map((length) => length / modules);
+  let best = { place, match: matchOf(picture, place, few, most) };
+  for (const [reach, step] of SEARCHES) {
+    const { place: from } = best;
+    for (let down = -reach; down <= reach; down += step) {
+      for (let right = -reach; right <= reach; right += step) {
+        const tried = from.slice();
+        tried[6] += right * rightX + down * downX;
+        tried[7] += right * rightY + down * downY;
+        const match = matchOf(picture, tried, few, most);
+        if (match > best.match) best = { place: tried, match };
+      }
+    }
+  }
+  return best;
+}
+
+/** The place nearby that matches best: each coordinate is moved by smaller and smaller steps. */
+export function refine(picture, { version, place, most }) {
+  const { all } = pointsOf(version);
+  const module = Math.hypot(place[2] - place[0], place[3] - place[1]) / (sizeOf(version) - 7);
+  let best = { place, match: matchOf(picture, place, all, most) };
+  for (const step of [0.5, 0.25, 0.12, 0.06]) {
+    for (let index = 0; index < 16; index += 1) {
+      const coordinate = index >> 1;
+      const tried = best.place.slice();
+      tried[coordinate] += (index % 2 === 0 ? step : -step) * module;
+      const match = matchOf(picture, tried, all, most);
+      if (match > best.match) best = { place: tried, match };
+    }
+  }
+  return best;
+}
+
+/** The brightness of each module, row by row: the mean of five points. */
+export function sampleModules(picture, version, place) {
+  const size = sizeOf(version);
+  const [one, other] = weightsOf(place);
+  const [x0, y0, x1, y1, x2, y2] = place;
+  const values = new Float32Array(size * size);
+  for (let index = 0; index < values.length; index += 1) {
+    let sum = 0;
+    for (const [right, down] of POINTS) {
+      const u = ((index % size) - 3 + right) / (size - 7);
+      const v = (Math.floor(index / size) - 3 + down) / (size - 7);
+      const weights = [1 - u - v, one * u, other * v];
+      const all = weights[0] + weights[1] + weights[2];
+      const x = (weights[0] * x0 + weights[1] * x1 + weights[2] * x2) / all;
+      const y = (weights[0] * y0 + weights[1] * y1 + weights[2] * y2) / all;
+      sum += valueAt(picture, x, y);
+    }
+    values[index] = sum / POINTS.length;
+  }
+  return { width: size, height: size, values };
+}
+
+const POINTS = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
