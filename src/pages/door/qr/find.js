@@ -19,13 +19,30 @@ const MOST_PLACES = 4000;
 export function brightnessOf({ width, height, data }) {
   const values = new Uint8Array(width * height);
   for (let index = 0, from = 0; index < values.length; index += 1, from += 4) {
-    values[index] = (data[from] * 77 + data[from + 1] * 150 + data[from + 2] * 29) >> 8;
+    values[index] = (data[from] + 2 * data[from + 1] + data[from + 2]) >> 2;
   }
-  return { width, height, values };
+  return { width, height, values, halvings: 0 };
+}
+
+/** The brightness of an RGBA picture of half the width and height: each pixel is the mean of four. */
+export function halfBrightnessOf({ width, height, data }) {
+  const [across, down] = [width >> 1, height >> 1];
+  const values = new Uint8Array(across * down);
+  for (let y = 0, to = 0; y < down; y += 1) {
+    let at = 8 * y * width;
+    let below = at + 4 * width;
+    for (let x = 0; x < across; x += 1, at += 8, below += 8, to += 1) {
+      const red = data[at] + data[at + 4] + data[below] + data[below + 4];
+      const green = data[at + 1] + data[at + 5] + data[below + 1] + data[below + 5];
+      const blue = data[at + 2] + data[at + 6] + data[below + 2] + data[below + 6];
+      values[to] = (red + 2 * green + blue) >> 4;
+    }
+  }
+  return { width: across, height: down, values, halvings: 1 };
 }
 
 /** A picture of half the width and height: each pixel is the mean of four. */
-export function halved({ width, height, values }) {
+export function halved({ width, height, values, halvings }) {
   const [across, down] = [width >> 1, height >> 1];
   const halves = new Uint8Array(across * down);
   for (let y = 0; y < down; y += 1) {
@@ -34,11 +51,11 @@ export function halved({ width, height, values }) {
       halves[y * across + x] = (values[at] + values[at + 1] + values[at + width] + values[at + width + 1] + 2) >> 2;
     }
   }
-  return { width: across, height: down, values: halves };
+  return { width: across, height: down, values: halves, halvings: halvings + 1 };
 }
 
 /** Each pixel as the mean of the square around it, whose side is `2 * reach + 1` where the picture is that large. */
-export function meansOf({ width, height, values }, reach) {
+export function meansOf({ width, height, values, halvings }, reach) {
   const means = new Uint8Array(width * height);
   const columns = new Uint32Array(width);
   const add = (row, sign) => {
@@ -63,24 +80,25 @@ export function meansOf({ width, height, values }, reach) {
       if (x >= 0) means[y * width + x] = sum / count;
     }
   }
-  return { width, height, values: means };
+  return { width, height, values: means, halvings };
 }
 
 /** How much darker each pixel is than the mean of the pixels around it, in a picture that was halved some times. */
-export function darknessOf({ width, height, values }, means, halvings) {
+export function darknessOf({ width, height, values, halvings }, means) {
+  const shift = means.halvings - halvings;
   const darkness = new Int16Array(width * height);
   for (let y = 0, at = 0; y < height; y += 1) {
-    const row = Math.min(means.height - 1, y >> halvings) * means.width;
+    const row = Math.min(means.height - 1, y >> shift) * means.width;
     // The last pixels of a row or column are left out where its length is odd.
-    const end = Math.min(width, means.width << halvings);
-    for (let x = 0; x < end; x += 1, at += 1) darkness[at] = means.values[row + (x >> halvings)] - values[at];
+    const end = Math.min(width, means.width << shift);
+    for (let x = 0; x < end; x += 1, at += 1) darkness[at] = means.values[row + (x >> shift)] - values[at];
     at += width - end;
   }
   return { width, height, values: darkness };
 }
 
 /** Each pixel as the mean of the nine pixels around it. */
-export function smoothed({ width, height, values }) {
+export function smoothed({ width, height, values, halvings }) {
   const result = values.slice();
   for (let y = 1; y < height - 1; y += 1) {
     for (let at = y * width + 1; at < (y + 1) * width - 1; at += 1) {
@@ -90,7 +108,7 @@ export function smoothed({ width, height, values }) {
       result[at] = (sum * 7282) >> 16;
     }
   }
-  return { width, height, values: result };
+  return { width, height, values: result, halvings };
 }
 
 /**

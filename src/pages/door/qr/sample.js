@@ -9,6 +9,12 @@ import { DARK, DATA, INFORMATION, LARGEST_VERSION, layoutOf, sizeOf } from "./la
 /** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
 const SEARCHES = [[4, 1], [0.5, 0.5]];
 
+/** By how much the areas of patterns make the estimate of the version too small: the edges of dark areas are blurred. */
+const SHRINKAGE = 0.12;
+
+/** Where modules are sampled, in modules from their centers. */
+const [RIGHT, DOWN] = [[0, -0.2, 0.2, -0.2, 0.2], [0, -0.2, -0.2, 0.2, 0.2]];
+
 const patterns = new Map();
 
 /** The points of patterns with a known color: the timing and alignment patterns, or also the finder patterns. */
@@ -46,14 +52,18 @@ function weightsOf([x0, y0, x1, y1, x2, y2, x3, y3]) {
   return [one / all, other / all];
 }
 
-/** The value of a picture between its pixels. */
-function valueAt({ width, height, values }, x, y) {
-  const [left, top] = [Math.floor(x - 0.5), Math.floor(y - 0.5)];
+/** How much darker a point between the pixels is than the mean around it, or how much lighter if the sign is -1. */
+function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
+  const left = Math.floor(x - 0.5);
+  const top = Math.floor(y - 0.5);
   if (!(left >= 0 && top >= 0 && left < width - 1 && top < height - 1)) return 0;
-  const [right, down, at] = [x - 0.5 - left, y - 0.5 - top, top * width + left];
+  const right = x - 0.5 - left;
+  const at = top * width + left;
   const upper = values[at] + (values[at + 1] - values[at]) * right;
   const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * right;
-  return upper + (lower - upper) * down;
+  const shift = means.halvings - halvings;
+  const mean = means.values[Math.min(means.height - 1, top >> shift) * means.width + Math.min(means.width - 1, left >> shift)];
+  return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
 }
 
 /** How well a picture shows the colors of these points, if the code is at this place: at most 1. `most` is the contrast. */
@@ -65,10 +75,11 @@ function matchOf(picture, place, { u, v, colors }, most) {
   const [vx, vy, vw] = [other * x2 - x0, other * y2 - y0, other - 1];
   let sum = 0;
   for (let index = 0; index < u.length; index += 1) {
-    const [right, down] = [u[index], v[index]];
+    const right = u[index];
+    const down = v[index];
     const weight = 1 + right * uw + down * vw;
-    const value = valueAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
-    sum += colors[index] * Math.max(-most, Math.min(most, value));
+    const value = darknessAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
+    sum += colors[index] * (value > most ? most : value < -most ? -most : value);
   }
   return sum / u.length / most;
 }
@@ -81,29 +92,28 @@ function placeOf([origin, right, below]) {
   return [origin.x, origin.y, right.x, right.y, below.x, below.y, ...fourth];
 }
 
-/** The possible codes at these corners, as {version, place, match}, the most probable ones first. */
-export function findCodes(picture, corners) {
-  const { modules } = scaleOf(corners);
-  const estimate = (modules + 7 - 17) / 4;
-  const versions = [];
-  for (let version = 1; version <= LARGEST_VERSION; version += 1) {
-    if (Math.abs(version - estimate) < 0.8 + 0.12 * version) versions.push(version);
-  }
+/** The versions that a code with these corners may have, the most probable one first. */
+export function versionsOf(corners) {
+  const estimate = (scaleOf(corners).modules + 7 - 17) / 4 + SHRINKAGE;
+  const nearest = Math.round(estimate);
+  const versions = [nearest, nearest + (estimate > nearest ? 1 : -1)];
+  return versions.filter((version) => version >= 1 && version <= LARGEST_VERSION);
+}
+
+/** The place of a code of a version with these corners, as [x0, y0, ...]. */
+export function findPlace(picture, corners, version) {
   const most = contrastOf(picture, corners);
-  return versions.map((version) => {
-    const found = searchFourth(picture, placeOf(corners), version, most);
-    return { version, place: found.place, match: found.match, most };
-  }).sort((one, other) => other.match - one.match);
+  return refine(picture, version, searchFourth(picture, version, placeOf(corners), most), most);
 }
 
 /** How dark the centers of the corners are, compared with what is around them. */
 function contrastOf(picture, corners) {
-  const sum = corners.reduce((all, { x, y }) => all + Math.abs(valueAt(picture, x, y)), 0);
+  const sum = corners.reduce((all, { x, y }) => all + Math.abs(darknessAt(picture, x, y)), 0);
   return Math.max(2, sum / corners.length);
 }
 
 /** The place with another fourth corner that matches best. */
-function searchFourth(picture, place, version, most) {
+function searchFourth(picture, version, place, most) {
   const { few } = pointsOf(version);
   const modules = sizeOf(version) - 7;
   const [, , x1, y1, x2, y2, x3, y3] = place;
@@ -121,11 +131,11 @@ function searchFourth(picture, place, version, most) {
       }
     }
   }
-  return best;
+  return best.place;
 }
 
 /** The place nearby that matches best: each coordinate is moved by smaller and smaller steps. */
-export function refine(picture, { version, place, most }) {
+function refine(picture, version, place, most) {
   const { all } = pointsOf(version);
   const module = Math.hypot(place[2] - place[0], place[3] - place[1]) / (sizeOf(version) - 7);
   let best = { place, match: matchOf(picture, place, all, most) };
@@ -138,29 +148,27 @@ export function refine(picture, { version, place, most }) {
       if (match > best.match) best = { place: tried, match };
     }
   }
-  return best;
+  return best.place;
 }
 
-/** The brightness of each module, row by row: the mean of five points. */
+/** Whether each module is dark, row by row, as 1 or 0: by the mean of five points. */
 export function sampleModules(picture, version, place) {
   const size = sizeOf(version);
   const [one, other] = weightsOf(place);
   const [x0, y0, x1, y1, x2, y2] = place;
-  const values = new Float32Array(size * size);
-  for (let index = 0; index < values.length; index += 1) {
+  const modules = new Uint8Array(size * size);
+  for (let index = 0; index < modules.length; index += 1) {
     let sum = 0;
-    for (const [right, down] of POINTS) {
-      const u = ((index % size) - 3 + right) / (size - 7);
-      const v = (Math.floor(index / size) - 3 + down) / (size - 7);
-      const weights = [1 - u - v, one * u, other * v];
-      const all = weights[0] + weights[1] + weights[2];
-      const x = (weights[0] * x0 + weights[1] * x1 + weights[2] * x2) / all;
-      const y = (weights[0] * y0 + weights[1] * y1 + weights[2] * y2) / all;
-      sum += valueAt(picture, x, y);
+    for (let point = 0; point < 5; point += 1) {
+      const u = ((index % size) - 3 + RIGHT[point]) / (size - 7);
+      const v = (Math.floor(index / size) - 3 + DOWN[point]) / (size - 7);
+      const weight = 1 - u - v;
+      const all = weight + one * u + other * v;
+      const x = (weight * x0 + one * u * x1 + other * v * x2) / all;
+      const y = (weight * y0 + one * u * y1 + other * v * y2) / all;
+      sum += darknessAt(picture, x, y);
     }
-    values[index] = sum / POINTS.length;
+    modules[index] = sum > 0 ? 1 : 0;
   }
-  return { width: size, height: size, values };
+  return modules;
 }
-
-const POINTS = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
