@@ -2,7 +2,7 @@
 
 import { brightnessOf, darknessOf, findCorners, findPatterns, halfBrightnessOf, halved, meansOf, smoothed } from "./find.js";
 import { readModules } from "./read.js";
-import { findPlace, sampleModules, versionsOf } from "./sample.js";
+import { findPlace, refine, sampleModules, versionsOf } from "./sample.js";
 
 const SMALLEST_SIDE = 32;
 
@@ -26,10 +26,12 @@ const LOOKS = [
 ];
 
 /** How often it is tried at most to read a code in a picture. */
-export const MOST_TRIES = 32;
+export const MOST_TRIES = 24;
+/** If the patterns of a code match that well and it cannot be read, it does not help to look in other ways. */
+const GOOD_MATCH = 0.5;
 
-/** The text of a code in an RGBA picture {width, height, data}, or null. Counts in `work` what was tried. */
-export default function decode(picture, work = { tries: 0 }) {
+/** The text of a code in an RGBA picture {width, height, data}, or null. Notes in `work` what was tried. */
+export default function decode(picture, work = { tries: 0, match: 0 }) {
   const { width, height, data } = picture;
   if (!(Math.min(width, height) >= SMALLEST_SIDE && data.length === 4 * width * height)) return null;
   const created = new Map();
@@ -40,6 +42,7 @@ export default function decode(picture, work = { tries: 0 }) {
   for (const look of LOOKS) {
     const text = search(size, look, work);
     if (text !== null) return text;
+    if (work.match > GOOD_MATCH) return null;
   }
   return null;
 }
@@ -48,28 +51,34 @@ function search(size, { searched, sampled, reach }, work) {
   const means = meansOf(size("quarter"), reach);
   const patterns = findPatterns(darknessOf(size(searched), means));
   for (const corners of findCorners(patterns)) {
-    for (const name of sampled) {
-      const factor = 2 ** (size(searched).halvings - size(name).halvings);
-      const text = read({ ...size(name), means }, corners.map((corner) => enlarged(corner, factor)), work);
-      if (text !== null) return text;
-    }
+    const text = read(size, means, corners.map((corner) => enlarged(corner, size(searched), size(sampled[0]))), sampled, work);
+    if (text !== null) return text;
   }
   return null;
 }
 
-const enlarged = (pattern, factor) => ({
-  ...pattern, x: pattern.x * factor, y: pattern.y * factor, area: pattern.area * factor ** 2,
-});
+function enlarged(pattern, from, to) {
+  const factor = 2 ** (from.halvings - to.halvings);
+  return { ...pattern, x: pattern.x * factor, y: pattern.y * factor, area: pattern.area * factor ** 2 };
+}
 
 /** The text of the code with these corners, or null. */
-function read(brightness, corners, work) {
-  const picture = { ...brightness, sign: corners[0].isLight ? -1 : 1 };
+function read(size, means, corners, sampled, work) {
+  const look = (name) => ({ ...size(name), means, sign: corners[0].isLight ? -1 : 1 });
   for (const version of versionsOf(corners)) {
     if (work.tries === MOST_TRIES) return null;
     work.tries += 1;
-    const modules = sampleModules(picture, version, findPlace(picture, corners, version));
-    const text = readModules(version, modules) ?? readModules(version, mirrored(modules));
-    if (text !== null) return text;
+    let found = findPlace(look(sampled[0]), corners, version);
+    for (const name of sampled) {
+      if (name !== sampled[0]) {
+        const factor = 2 ** (size(sampled[0]).halvings - size(name).halvings);
+        found = refine(look(name), version, { ...found, place: found.place.map((coordinate) => coordinate * factor) });
+      }
+      const modules = sampleModules(look(name), version, found.place);
+      const text = readModules(version, modules) ?? readModules(version, mirrored(modules));
+      if (text !== null) return text;
+      work.match = Math.max(work.match, found.match);
+    }
   }
   return null;
 }

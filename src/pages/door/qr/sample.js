@@ -11,6 +11,8 @@ const SEARCHES = [[4, 1], [0.5, 0.5]];
 
 /** By how much the areas of patterns make the estimate of the version too small: the edges of dark areas are blurred. */
 const SHRINKAGE = 0.12;
+/** How far the estimate of the version may be from an integer, so that only this version is tried. */
+const DOUBT = 0.25;
 
 /** Where modules are sampled, in modules from their centers. */
 const [RIGHT, DOWN] = [[0, -0.2, 0.2, -0.2, 0.2], [0, -0.2, -0.2, 0.2, 0.2]];
@@ -66,8 +68,8 @@ function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
   return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
 }
 
-/** How well a picture shows the colors of these points, if the code is at this place: at most 1. `most` is the contrast. */
-function matchOf(picture, place, { u, v, colors }, most) {
+/** How well a picture shows the colors of these points, if the code is at this place: at most 1. `contrast` is the darkness of dark modules. */
+function matchOf(picture, place, { u, v, colors }, contrast) {
   const [one, other] = weightsOf(place);
   const [x0, y0, x1, y1, x2, y2] = place;
   if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return -1;
@@ -79,9 +81,9 @@ function matchOf(picture, place, { u, v, colors }, most) {
     const down = v[index];
     const weight = 1 + right * uw + down * vw;
     const value = darknessAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
-    sum += colors[index] * (value > most ? most : value < -most ? -most : value);
+    sum += colors[index] * (value > contrast ? contrast : value < -contrast ? -contrast : value);
   }
-  return sum / u.length / most;
+  return sum / u.length / contrast;
 }
 
 /** The place of the code with these corners, by the areas of the modules there. */
@@ -96,14 +98,15 @@ function placeOf([origin, right, below]) {
 export function versionsOf(corners) {
   const estimate = (scaleOf(corners).modules + 7 - 17) / 4 + SHRINKAGE;
   const nearest = Math.round(estimate);
-  const versions = [nearest, nearest + (estimate > nearest ? 1 : -1)];
+  const versions = [nearest];
+  if (Math.abs(estimate - nearest) > DOUBT) versions.push(nearest + (estimate > nearest ? 1 : -1));
   return versions.filter((version) => version >= 1 && version <= LARGEST_VERSION);
 }
 
-/** The place of a code of a version with these corners, as [x0, y0, ...]. */
+/** The place of a code of a version with these corners, as {place, match, contrast}. */
 export function findPlace(picture, corners, version) {
-  const most = contrastOf(picture, corners);
-  return refine(picture, version, searchFourth(picture, version, placeOf(corners), most), most);
+  const contrast = contrastOf(picture, corners);
+  return refine(picture, version, { ...searchFourth(picture, version, placeOf(corners), contrast), contrast });
 }
 
 /** How dark the centers of the corners are, compared with what is around them. */
@@ -113,12 +116,12 @@ function contrastOf(picture, corners) {
 }
 
 /** The place with another fourth corner that matches best. */
-function searchFourth(picture, version, place, most) {
+function searchFourth(picture, version, place, contrast) {
   const { few } = pointsOf(version);
   const modules = sizeOf(version) - 7;
   const [, , x1, y1, x2, y2, x3, y3] = place;
   const [rightX, rightY, downX, downY] = [x3 - x2, y3 - y2, x3 - x1, y3 - y1].map((length) => length / modules);
-  let best = { place, match: matchOf(picture, place, few, most) };
+  let best = { place, match: matchOf(picture, place, few, contrast) };
   for (const [reach, step] of SEARCHES) {
     const { place: from } = best;
     for (let down = -reach; down <= reach; down += step) {
@@ -126,29 +129,28 @@ function searchFourth(picture, version, place, most) {
         const tried = from.slice();
         tried[6] += right * rightX + down * downX;
         tried[7] += right * rightY + down * downY;
-        const match = matchOf(picture, tried, few, most);
+        const match = matchOf(picture, tried, few, contrast);
         if (match > best.match) best = { place: tried, match };
       }
     }
   }
-  return best.place;
+  return best;
 }
 
 /** The place nearby that matches best: each coordinate is moved by smaller and smaller steps. */
-function refine(picture, version, place, most) {
+export function refine(picture, version, { place, contrast }) {
   const { all } = pointsOf(version);
   const module = Math.hypot(place[2] - place[0], place[3] - place[1]) / (sizeOf(version) - 7);
-  let best = { place, match: matchOf(picture, place, all, most) };
+  let best = { place, match: matchOf(picture, place, all, contrast), contrast };
   for (const step of [0.5, 0.25, 0.12, 0.06]) {
     for (let index = 0; index < 16; index += 1) {
-      const coordinate = index >> 1;
       const tried = best.place.slice();
-      tried[coordinate] += (index % 2 === 0 ? step : -step) * module;
-      const match = matchOf(picture, tried, all, most);
-      if (match > best.match) best = { place: tried, match };
+      tried[index >> 1] += (index % 2 === 0 ? step : -step) * module;
+      const match = matchOf(picture, tried, all, contrast);
+      if (match > best.match) best = { place: tried, match, contrast };
     }
   }
-  return best.place;
+  return best;
 }
 
 /** Whether each module is dark, row by row, as 1 or 0: by the mean of five points. */
