@@ -1,6 +1,6 @@
 // Decodes QR codes of the versions 1 to 10 in pictures (ISO/IEC 18004).
 
-import { brightnessOf, darknessOf, findCorners, findPatterns, halfBrightnessOf, halved, meansOf, smoothed } from "./find.js";
+import { brightnessOf, darknessOf, findCorners, findPatterns, halfBrightnessOf, halved, meansOf } from "./find.js";
 import { readModules } from "./read.js";
 import { findPlace, refine, sampleModules, versionsOf } from "./sample.js";
 
@@ -9,7 +9,6 @@ const SMALLEST_SIDE = 32;
 /** The pictures in which codes are searched and sampled. Each is only created if it is needed. */
 const SIZES = {
   whole: (picture) => brightnessOf(picture),
-  smooth: (_, size) => smoothed(size("whole")),
   half: (picture) => halfBrightnessOf(picture),
   quarter: (_, size) => halved(size("half")),
 };
@@ -22,13 +21,15 @@ const LOOKS = [
   { searched: "half", sampled: ["half", "whole"], reach: 8 },
   { searched: "quarter", sampled: ["half"], reach: 16 },
   { searched: "half", sampled: ["half", "whole"], reach: 4 },
-  { searched: "smooth", sampled: ["smooth"], reach: 8 },
+  { searched: "whole", sampled: ["whole"], reach: 8 },
 ];
 
 /** How often it is tried at most to read a code in a picture. */
 export const MOST_TRIES = 24;
 /** If the patterns of a code match that well and it cannot be read, it does not help to look in other ways. */
 const GOOD_MATCH = 0.5;
+/** What matches worse is no code. */
+const POOR_MATCH = 0.15;
 
 /** The text of a code in an RGBA picture {width, height, data}, or null. Notes in `work` what was tried. */
 export default function decode(picture, work = { tries: 0, match: 0 }) {
@@ -74,10 +75,11 @@ function read(size, means, corners, sampled, work) {
         const factor = 2 ** (size(sampled[0]).halvings - size(name).halvings);
         found = refine(look(name), version, { ...found, place: found.place.map((coordinate) => coordinate * factor) });
       }
+      work.match = Math.max(work.match, found.match);
+      if (found.match < POOR_MATCH) break;
       const modules = sampleModules(look(name), version, found.place);
       const text = readModules(version, modules) ?? readModules(version, mirrored(modules));
       if (text !== null) return text;
-      work.match = Math.max(work.match, found.match);
     }
   }
   return null;

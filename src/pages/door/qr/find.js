@@ -10,7 +10,8 @@ const RAYS = Array.from({ length: 16 }, (_, index) => {
 });
 /** How many pairs of rays may miss the edges, for example in a reflection. */
 const MISSING = 6;
-const NOISE = 4;
+/** How much pixels differ by noise: half as much in a picture of half the size. */
+const NOISE = 8;
 const MOST_PATTERNS = 16;
 /** How many places in a picture are examined at most. */
 const MOST_PLACES = 2000;
@@ -94,21 +95,7 @@ export function darknessOf({ width, height, values, halvings }, means) {
     for (let x = 0; x < end; x += 1, at += 1) darkness[at] = means.values[row + (x >> shift)] - values[at];
     at += width - end;
   }
-  return { width, height, values: darkness };
-}
-
-/** Each pixel as the mean of the nine pixels around it. */
-export function smoothed({ width, height, values, halvings }) {
-  const result = values.slice();
-  for (let y = 1; y < height - 1; y += 1) {
-    for (let at = y * width + 1; at < (y + 1) * width - 1; at += 1) {
-      const [up, down] = [at - width, at + width];
-      const sum = values[up - 1] + values[up] + values[up + 1] + values[at - 1] + values[at] + values[at + 1]
-        + values[down - 1] + values[down] + values[down + 1];
-      result[at] = (sum * 7282) >> 16;
-    }
-  }
-  return { width, height, values: result, halvings };
+  return { width, height, values: darkness, halvings };
 }
 
 /**
@@ -116,13 +103,13 @@ export function smoothed({ width, height, values, halvings }) {
  * on dark, and in how many rows it was seen.
  */
 export function findPatterns(darkness) {
-  const { width, height, values } = darkness;
+  const { width, height, values, halvings } = darkness;
   const patterns = [];
   const starts = new Int32Array(width + 2);
   let places = 0;
   for (let y = 1; y < height; y += 2) {
     const isFirstDark = values[y * width] > 0;
-    const count = findRuns(values.subarray(y * width, (y + 1) * width), isFirstDark ? 1 : -1, starts);
+    const count = findRuns(values.subarray(y * width, (y + 1) * width), NOISE >> halvings, isFirstDark ? 1 : -1, starts);
     for (let index = 0; index + 5 <= count && places < MOST_PLACES; index += 1) {
       if (!isRow(starts, index)) continue;
       places += 1;
@@ -134,10 +121,10 @@ export function findPatterns(darkness) {
 }
 
 /** Writes down where a row changes between dark and light pixels, and returns how often. Small changes are noise. */
-function findRuns(row, first, starts) {
+function findRuns(row, noise, first, starts) {
   let [count, sign] = [1, first];
   for (let x = 1; x < row.length; x += 1) {
-    if (row[x] * sign >= -NOISE) continue;
+    if (row[x] * sign >= -noise) continue;
     starts[count++] = x;
     sign = -sign;
   }
@@ -257,7 +244,8 @@ function errorOf([origin, right, below]) {
   if (modules < 11 || modules > 62) return Infinity;
   const lengths = [one * Math.hypot(x1, y1), other * Math.hypot(x2, y2)];
   const cosine = (one * other * (x1 * x2 + y1 * y2)) / (lengths[0] * lengths[1]);
-  return Math.abs(cosine) + Math.abs(Math.log(lengths[0] / lengths[1])) + 0.2 * Math.abs(Math.log(one)) + 0.2 * Math.abs(Math.log(other));
+  const depths = Math.abs(Math.log(one)) + Math.abs(Math.log(other));
+  return Math.abs(cosine) + Math.abs(Math.log(lengths[0] / lengths[1])) + 0.2 * depths;
 }
 
 /**

@@ -14,36 +14,46 @@ const SHRINKAGE = 0.12;
 /** How far the estimate of the version may be from an integer, so that only this version is tried. */
 const DOUBT = 0.25;
 
-/** Where modules are sampled, in modules from their centers. */
-const [RIGHT, DOWN] = [[0, -0.2, 0.2, -0.2, 0.2], [0, -0.2, -0.2, 0.2, 0.2]];
+/** Where modules are sampled: to the right of their centers and below them, in modules. */
+const INSIDE = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
+const CORNERS = [[0.3, 0.3], [-0.3, 0.3], [0.3, -0.3], [-0.3, -0.3]];
 
-const patterns = new Map();
+const known = new Map();
 
-/** The points of patterns with a known color: the timing and alignment patterns, or also the finder patterns. */
+/** The points of a version that are looked at: of the timing and alignment patterns, of all patterns, and of all modules. */
 function pointsOf(version) {
-  let points = patterns.get(version);
+  let points = known.get(version);
   if (points === undefined) {
-    points = { few: list(version, 0, false), all: list(version, 0.3, true) };
-    patterns.set(version, points);
+    points = createPoints(version);
+    known.set(version, points);
   }
   return points;
 }
 
-/** The points as {u, v, colors}: their place between the finder patterns, from 0 to 1, and 1 for a dark module or -1. */
-function list(version, offset, isAll) {
+function createPoints(version) {
   const size = sizeOf(version);
   const isFinder = (row, column) => row < 8 && (column < 8 || column >= size - 8) || row >= size - 8 && column < 8;
-  const [u, v, colors] = [[], [], []];
+  const [few, all, modules] = [[], [], []];
   layoutOf(version).forEach((kind, index) => {
     const [row, column] = [Math.floor(index / size), index % size];
-    if (kind === DATA || kind === INFORMATION || (!isAll && isFinder(row, column))) return;
-    // The corners of modules in turn: they show small errors better than the centers.
-    const corner = (row + 2 * column) % 4;
-    u.push((column - 3 + (corner % 2 === 0 ? offset : -offset)) / (size - 7));
-    v.push((row - 3 + (corner < 2 ? offset : -offset)) / (size - 7));
-    colors.push(kind === DARK ? 1 : -1);
+    for (const [right, down] of INSIDE) modules.push([column + right, row + down, 0]);
+    if (kind === DATA || kind === INFORMATION) return;
+    const color = kind === DARK ? 1 : -1;
+    if (!isFinder(row, column)) few.push([column, row, color]);
+    // One corner of each module: corners show small errors better than centers.
+    const [right, down] = CORNERS[(row + 2 * column) % 4];
+    all.push([column + right, row + down, color]);
   });
-  return { u: Float64Array.from(u), v: Float64Array.from(v), colors: Int8Array.from(colors) };
+  return { few: betweenFinders(few, size), all: betweenFinders(all, size), modules: betweenFinders(modules, size) };
+}
+
+/** Points as {u, v, colors}: their places between the finder patterns, from 0 to 1, and 1 for dark modules or -1. */
+function betweenFinders(points, size) {
+  return {
+    u: Float64Array.from(points, ([column]) => (column - 3) / (size - 7)),
+    v: Float64Array.from(points, ([, row]) => (row - 3) / (size - 7)),
+    colors: Int8Array.from(points, ([, , color]) => color),
+  };
 }
 
 /** The weights of the second and the third point, if that of the first is 1. */
@@ -64,26 +74,37 @@ function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
   const upper = values[at] + (values[at + 1] - values[at]) * right;
   const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * right;
   const shift = means.halvings - halvings;
-  const mean = means.values[Math.min(means.height - 1, top >> shift) * means.width + Math.min(means.width - 1, left >> shift)];
+  const row = Math.min(means.height - 1, top >> shift);
+  const mean = means.values[row * means.width + Math.min(means.width - 1, left >> shift)];
   return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
 }
 
-/** How well a picture shows the colors of these points, if the code is at this place: at most 1. `contrast` is the darkness of dark modules. */
-function matchOf(picture, place, { u, v, colors }, contrast) {
+/** How dark a picture is at these points, if the code is at this place. Null if a code is never seen like this. */
+function sample(picture, place, { u, v }) {
   const [one, other] = weightsOf(place);
+  if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return null;
   const [x0, y0, x1, y1, x2, y2] = place;
-  if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return -1;
   const [ux, uy, uw] = [one * x1 - x0, one * y1 - y0, one - 1];
   const [vx, vy, vw] = [other * x2 - x0, other * y2 - y0, other - 1];
-  let sum = 0;
-  for (let index = 0; index < u.length; index += 1) {
+  const values = new Float64Array(u.length);
+  for (let index = 0; index < values.length; index += 1) {
     const right = u[index];
     const down = v[index];
     const weight = 1 + right * uw + down * vw;
-    const value = darknessAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
-    sum += colors[index] * (value > contrast ? contrast : value < -contrast ? -contrast : value);
+    values[index] = darknessAt(picture, (x0 + right * ux + down * vx) / weight, (y0 + right * uy + down * vy) / weight);
   }
-  return sum / u.length / contrast;
+  return values;
+}
+
+/** How well a picture shows the colors of these points, if the code is at this place: at most 1. */
+function matchOf(picture, place, points, contrast) {
+  const values = sample(picture, place, points);
+  if (values === null) return -1;
+  let sum = 0;
+  for (let index = 0; index < values.length; index += 1) {
+    sum += points.colors[index] * Math.max(-contrast, Math.min(contrast, values[index]));
+  }
+  return sum / values.length / contrast;
 }
 
 /** The place of the code with these corners, by the areas of the modules there. */
@@ -153,24 +174,10 @@ export function refine(picture, version, { place, contrast }) {
   return best;
 }
 
-/** Whether each module is dark, row by row, as 1 or 0: by the mean of five points. */
+/** Whether each module is dark, row by row, as 1 or 0. */
 export function sampleModules(picture, version, place) {
-  const size = sizeOf(version);
-  const [one, other] = weightsOf(place);
-  const [x0, y0, x1, y1, x2, y2] = place;
-  const modules = new Uint8Array(size * size);
-  for (let index = 0; index < modules.length; index += 1) {
-    let sum = 0;
-    for (let point = 0; point < 5; point += 1) {
-      const u = ((index % size) - 3 + RIGHT[point]) / (size - 7);
-      const v = (Math.floor(index / size) - 3 + DOWN[point]) / (size - 7);
-      const weight = 1 - u - v;
-      const all = weight + one * u + other * v;
-      const x = (weight * x0 + one * u * x1 + other * v * x2) / all;
-      const y = (weight * y0 + one * u * y1 + other * v * y2) / all;
-      sum += darknessAt(picture, x, y);
-    }
-    modules[index] = sum > 0 ? 1 : 0;
-  }
-  return modules;
+  const values = sample(picture, place, pointsOf(version).modules);
+  const sums = new Float64Array(values.length / INSIDE.length);
+  values.forEach((value, index) => { sums[Math.floor(index / INSIDE.length)] += value; });
+  return sums.map((sum) => Number(sum > 0));
 }
