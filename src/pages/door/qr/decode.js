@@ -1,17 +1,11 @@
 // Decodes QR codes of the versions 1 to 10 in pictures (ISO/IEC 18004).
 
-import { brightnessOf, darknessOf, findCorners, findPatterns, halfBrightnessOf, halved, meansOf } from "./find.js";
+import { brightnessOf, darknessOf, halfBrightnessOf, halved, meansOf } from "./brightness.js";
+import { findCorners, findPatterns } from "./find.js";
 import { readModules } from "./read.js";
 import { findPlace, refine, sampleModules, versionsOf } from "./sample.js";
 
 const SMALLEST_SIDE = 32;
-
-/** The pictures in which codes are searched and sampled. Each is only created if it is needed. */
-const SIZES = {
-  whole: (picture) => brightnessOf(picture),
-  half: (picture) => halfBrightnessOf(picture),
-  quarter: (_, size) => halved(size("half")),
-};
 
 /**
  * The ways to look at a picture: where patterns are searched, and where modules are sampled. Pixels are compared with the means
@@ -35,52 +29,49 @@ const POOR_MATCH = 0.15;
 export default function decode(picture, work = { tries: 0, match: 0 }) {
   const { width, height, data } = picture;
   if (!(Math.min(width, height) >= SMALLEST_SIDE && data.length === 4 * width * height)) return null;
-  const created = new Map();
-  const size = (name) => {
-    if (!created.has(name)) created.set(name, SIZES[name](picture, size));
-    return created.get(name);
+  const half = halfBrightnessOf(picture);
+  let whole = null;
+  const sizes = {
+    half,
+    quarter: halved(half),
+    // Most codes are read without it.
+    get whole() {
+      whole ??= brightnessOf(picture);
+      return whole;
+    },
   };
   for (const look of LOOKS) {
-    const text = search(size, look, work);
+    const text = search(sizes, look, work);
     if (text !== null) return text;
     if (work.match > GOOD_MATCH) return null;
   }
   return null;
 }
 
-function search(size, { searched, sampled, reach }, work) {
-  const means = meansOf(size("quarter"), reach);
-  const patterns = findPatterns(darknessOf(size(searched), means));
-  for (const corners of findCorners(patterns)) {
-    const text = read(size, means, corners.map((corner) => enlarged(corner, size(searched), size(sampled[0]))), sampled, work);
-    if (text !== null) return text;
+function search(sizes, { searched, sampled, reach }, work) {
+  const means = meansOf(sizes.quarter, reach);
+  for (const corners of findCorners(findPatterns(darknessOf(sizes[searched], means)))) {
+    for (const version of versionsOf(corners)) {
+      if (work.tries === MOST_TRIES) return null;
+      work.tries += 1;
+      const text = read(sizes, sampled, means, corners, version, work);
+      if (text !== null) return text;
+    }
   }
   return null;
 }
 
-function enlarged(pattern, from, to) {
-  const factor = 2 ** (from.halvings - to.halvings);
-  return { ...pattern, x: pattern.x * factor, y: pattern.y * factor, area: pattern.area * factor ** 2 };
-}
-
-/** The text of the code with these corners, or null. */
-function read(size, means, corners, sampled, work) {
-  const look = (name) => ({ ...size(name), means, sign: corners[0].isLight ? -1 : 1 });
-  for (const version of versionsOf(corners)) {
-    if (work.tries === MOST_TRIES) return null;
-    work.tries += 1;
-    let found = findPlace(look(sampled[0]), corners, version);
-    for (const name of sampled) {
-      if (name !== sampled[0]) {
-        const factor = 2 ** (size(sampled[0]).halvings - size(name).halvings);
-        found = refine(look(name), version, { ...found, place: found.place.map((coordinate) => coordinate * factor) });
-      }
-      work.match = Math.max(work.match, found.match);
-      if (found.match < POOR_MATCH) break;
-      const modules = sampleModules(look(name), version, found.place);
-      const text = readModules(version, modules) ?? readModules(version, mirrored(modules));
-      if (text !== null) return text;
-    }
+/** The text of the code of a version with these corners, or null. */
+function read(sizes, sampled, means, corners, version, work) {
+  let found = null;
+  for (const name of sampled) {
+    const picture = { ...sizes[name], means, sign: corners[0].isLight ? -1 : 1 };
+    found = found === null ? findPlace(picture, corners, version) : refine(picture, version, found);
+    if (found.match < POOR_MATCH) return null;
+    work.match = Math.max(work.match, found.match);
+    const modules = sampleModules(picture, version, found.place);
+    const text = readModules(version, modules) ?? readModules(version, mirrored(modules));
+    if (text !== null) return text;
   }
   return null;
 }

@@ -12,95 +12,14 @@ const RAYS = Array.from({ length: 16 }, (_, index) => {
 const MISSING = 6;
 /** How much pixels differ by noise: half as much in a picture of half the size. */
 const NOISE = 8;
+const SMALLEST_MODULE = 1.3;
 const MOST_PATTERNS = 16;
 /** How many places in a picture are examined at most. */
 const MOST_PLACES = 2000;
 
-/** The brightness of each pixel of an RGBA picture, from 0 to 255. */
-export function brightnessOf({ width, height, data }) {
-  const values = new Uint8Array(width * height);
-  for (let index = 0, from = 0; index < values.length; index += 1, from += 4) {
-    values[index] = (data[from] + 2 * data[from + 1] + data[from + 2]) >> 2;
-  }
-  return { width, height, values, halvings: 0 };
-}
-
-/** The brightness of an RGBA picture of half the width and height: each pixel is the mean of four. */
-export function halfBrightnessOf({ width, height, data }) {
-  const [across, down] = [width >> 1, height >> 1];
-  const values = new Uint8Array(across * down);
-  for (let y = 0, to = 0; y < down; y += 1) {
-    let at = 8 * y * width;
-    let below = at + 4 * width;
-    for (let x = 0; x < across; x += 1, at += 8, below += 8, to += 1) {
-      const red = data[at] + data[at + 4] + data[below] + data[below + 4];
-      const green = data[at + 1] + data[at + 5] + data[below + 1] + data[below + 5];
-      const blue = data[at + 2] + data[at + 6] + data[below + 2] + data[below + 6];
-      values[to] = (red + 2 * green + blue) >> 4;
-    }
-  }
-  return { width: across, height: down, values, halvings: 1 };
-}
-
-/** A picture of half the width and height: each pixel is the mean of four. */
-export function halved({ width, height, values, halvings }) {
-  const [across, down] = [width >> 1, height >> 1];
-  const halves = new Uint8Array(across * down);
-  for (let y = 0; y < down; y += 1) {
-    for (let x = 0; x < across; x += 1) {
-      const at = 2 * (y * width + x);
-      halves[y * across + x] = (values[at] + values[at + 1] + values[at + width] + values[at + width + 1] + 2) >> 2;
-    }
-  }
-  return { width: across, height: down, values: halves, halvings: halvings + 1 };
-}
-
-/** Each pixel as the mean of the square around it, whose side is `2 * reach + 1` where the picture is that large. */
-export function meansOf({ width, height, values, halvings }, reach) {
-  const means = new Uint8Array(width * height);
-  const columns = new Uint32Array(width);
-  const add = (row, sign) => {
-    if (row < 0 || row >= height) return;
-    for (let x = 0, at = row * width; x < width; x += 1, at += 1) columns[x] += sign * values[at];
-  };
-  for (let row = 0; row < reach; row += 1) add(row, 1);
-  for (let y = 0; y < height; y += 1) {
-    add(y + reach, 1);
-    add(y - reach - 1, -1);
-    const rows = Math.min(height, y + reach + 1) - Math.max(0, y - reach);
-    let [sum, count] = [0, 0];
-    for (let x = -reach; x < width; x += 1) {
-      if (x + reach < width) {
-        sum += columns[x + reach];
-        count += rows;
-      }
-      if (x > reach) {
-        sum -= columns[x - reach - 1];
-        count -= rows;
-      }
-      if (x >= 0) means[y * width + x] = sum / count;
-    }
-  }
-  return { width, height, values: means, halvings };
-}
-
-/** How much darker each pixel is than the mean of the pixels around it, in a picture that was halved some times. */
-export function darknessOf({ width, height, values, halvings }, means) {
-  const shift = means.halvings - halvings;
-  const darkness = new Int16Array(width * height);
-  for (let y = 0, at = 0; y < height; y += 1) {
-    const row = Math.min(means.height - 1, y >> shift) * means.width;
-    // The last pixels of a row or column are left out where its length is odd.
-    const end = Math.min(width, means.width << shift);
-    for (let x = 0; x < end; x += 1, at += 1) darkness[at] = means.values[row + (x >> shift)] - values[at];
-    at += width - end;
-  }
-  return { width, height, values: darkness, halvings };
-}
-
 /**
- * The finder patterns as {x, y, area, isLight, rows}: the center, the area of a module in pixels, whether the pattern is light
- * on dark, and in how many rows it was seen.
+ * The finder patterns as {x, y, area, isLight}: the center and the area of a module in pixels of the whole picture, and whether
+ * the pattern is light on dark.
  */
 export function findPatterns(darkness) {
   const { width, height, values, halvings } = darkness;
@@ -109,15 +28,19 @@ export function findPatterns(darkness) {
   let places = 0;
   for (let y = 1; y < height; y += 2) {
     const isFirstDark = values[y * width] > 0;
-    const count = findRuns(values.subarray(y * width, (y + 1) * width), NOISE >> halvings, isFirstDark ? 1 : -1, starts);
+    const row = values.subarray(y * width, (y + 1) * width);
+    const count = findRuns(row, NOISE >> halvings, isFirstDark ? 1 : -1, starts);
     for (let index = 0; index + 5 <= count && places < MOST_PLACES; index += 1) {
       if (!isRow(starts, index)) continue;
       places += 1;
-      const place = { x: (starts[index + 2] + starts[index + 3]) / 2, y: y + 0.5, isLight: isFirstDark === (index % 2 === 1) };
-      addPattern(darkness, patterns, place, (starts[index + 5] - starts[index]) / 7);
+      const x = (starts[index + 2] + starts[index + 3]) / 2;
+      const isLight = isFirstDark === (index % 2 === 1);
+      addPattern(darkness, patterns, { x, y: y + 0.5, isLight }, (starts[index + 5] - starts[index]) / 7);
     }
   }
-  return patterns.sort((one, other) => other.rows - one.rows).slice(0, MOST_PATTERNS);
+  const best = patterns.sort((one, other) => other.rows - one.rows).slice(0, MOST_PATTERNS);
+  const scale = 2 ** halvings;
+  return best.map(({ x, y, area, isLight }) => ({ x: x * scale, y: y * scale, area: area * scale ** 2, isLight }));
 }
 
 /** Writes down where a row changes between dark and light pixels, and returns how often. Small changes are noise. */
@@ -134,12 +57,11 @@ function findRuns(row, noise, first, starts) {
 
 /** Whether five runs of pixels have the lengths 1:1:3:1:1. */
 function isRow(starts, index) {
-  const all = starts[index + 5] - starts[index];
-  if (all < 9) return false;
-  const module = all / 7;
+  const module = (starts[index + 5] - starts[index]) / 7;
+  if (module < SMALLEST_MODULE) return false;
   for (let run = 0; run < 5; run += 1) {
-    const length = starts[index + run + 1] - starts[index + run];
-    if (run === 2 ? Math.abs(length - 3 * module) > 1.5 * module : Math.abs(length - module) > 0.8 * module) return false;
+    const error = Math.abs(starts[index + run + 1] - starts[index + run] - (run === 2 ? 3 : 1) * module);
+    if (error > (run === 2 ? 1.5 : 0.8) * module) return false;
   }
   return true;
 }
@@ -156,7 +78,8 @@ function addPattern(darkness, patterns, place, module) {
 
 /** The pattern in which a place is, if it is known. */
 function patternAt(patterns, { x, y, isLight }) {
-  return patterns.find((known) => known.isLight === isLight && Math.hypot(known.x - x, known.y - y) < 2.5 * Math.sqrt(known.area));
+  const isNear = (known) => Math.hypot(known.x - x, known.y - y) < 2.5 * Math.sqrt(known.area);
+  return patterns.find((known) => known.isLight === isLight && isNear(known));
 }
 
 /** The pattern around a place, or null if its edges are not those of a finder pattern. */
@@ -193,13 +116,14 @@ function offset(darkness, x, y, right, down, sign, longest) {
   return (ahead - nextEdge(darkness, x, y, -right, -down, 0, sign, longest)) / 2;
 }
 
-/** The distance of the outer edge of a pattern from its center, or Infinity if its edges are not at 1.5, 2.5 and 3.5 modules. */
+/** The distance of the outer edge from the center of a pattern: Infinity if its edges are not at 1.5, 2.5 and 3.5 modules. */
 function outerEdge(darkness, x, y, right, down, sign, longest) {
   const inner = nextEdge(darkness, x, y, right, down, 0, sign, longest);
   const middle = nextEdge(darkness, x, y, right, down, inner, -sign, longest);
   const outer = nextEdge(darkness, x, y, right, down, middle, sign, longest);
   const module = outer / 3.5;
-  return Math.abs(inner - 1.5 * module) < 0.75 * module && Math.abs(middle - 2.5 * module) < 0.75 * module ? outer : Infinity;
+  const isAt = (edge, modules) => Math.abs(edge - modules * module) < 0.75 * module;
+  return isAt(inner, 1.5) && isAt(middle, 2.5) ? outer : Infinity;
 }
 
 /** The distance at which what is dark (sign 1) or light (sign -1) ends in a direction, or Infinity if that is too far away. */

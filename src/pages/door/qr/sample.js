@@ -64,19 +64,20 @@ function weightsOf([x0, y0, x1, y1, x2, y2, x3, y3]) {
   return [one / all, other / all];
 }
 
-/** How much darker a point between the pixels is than the mean around it, or how much lighter if the sign is -1. */
+/** How much darker a point is than the mean around it, or how much lighter if the sign is -1. */
 function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
-  const left = Math.floor(x - 0.5);
-  const top = Math.floor(y - 0.5);
+  const across = x / (1 << halvings) - 0.5;
+  const down = y / (1 << halvings) - 0.5;
+  const left = Math.floor(across);
+  const top = Math.floor(down);
   if (!(left >= 0 && top >= 0 && left < width - 1 && top < height - 1)) return 0;
-  const right = x - 0.5 - left;
   const at = top * width + left;
-  const upper = values[at] + (values[at + 1] - values[at]) * right;
-  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * right;
+  const upper = values[at] + (values[at + 1] - values[at]) * (across - left);
+  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * (across - left);
   const shift = means.halvings - halvings;
   const row = Math.min(means.height - 1, top >> shift);
   const mean = means.values[row * means.width + Math.min(means.width - 1, left >> shift)];
-  return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
+  return sign * (mean - upper - (lower - upper) * (down - top));
 }
 
 /** How dark a picture is at these points, if the code is at this place. Null if a code is never seen like this. */
