@@ -168,8 +168,7 @@ function errorOf([origin, right, below]) {
   if (modules < 11 || modules > 62) return Infinity;
   const lengths = [one * Math.hypot(x1, y1), other * Math.hypot(x2, y2)];
   const cosine = (one * other * (x1 * x2 + y1 * y2)) / (lengths[0] * lengths[1]);
-  const depths = Math.abs(Math.log(one)) + Math.abs(Math.log(other));
-  return Math.abs(cosine) + Math.abs(Math.log(lengths[0] / lengths[1])) + 0.2 * depths;
+  return Math.abs(cosine) + Math.abs(Math.log(lengths[0] / lengths[1]));
 }
 
 /**

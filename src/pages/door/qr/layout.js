@@ -13,19 +13,17 @@ const ALIGNMENT = [
 /** What a module is: a bit of data, part of the format or version information, or of a pattern. */
 export const [DATA, INFORMATION, DARK, LIGHT] = [0, 1, 2, 3];
 
-const layouts = new Map();
-
-/** A module in each byte, row by row. */
-export function layoutOf(version) {
-  let layout = layouts.get(version);
-  if (layout === undefined) {
-    layout = draw(version);
-    layouts.set(version, layout);
-  }
-  return layout;
+/** A function of the version that is only called once for each. */
+export function once(create) {
+  const known = new Map();
+  return (version) => {
+    if (!known.has(version)) known.set(version, create(version));
+    return known.get(version);
+  };
 }
 
-function draw(version) {
+/** The kinds of all modules, row by row. */
+export const layoutOf = once((version) => {
   const size = sizeOf(version);
   const layout = new Uint8Array(size * size).fill(DATA);
   const set = (row, column, kind) => {
@@ -37,26 +35,23 @@ function draw(version) {
     set(index, 6, kind);
   }
   for (const [row, column] of alignmentCenters(version)) drawRings(set, row, column, 2, [DARK, LIGHT, DARK]);
-  for (let index = 0; index < 9; index += 1) {
-    set(8, index, INFORMATION);
-    set(index, 8, INFORMATION);
-    if (index === 8) break;
-    set(8, size - 1 - index, INFORMATION);
-    set(size - 1 - index, 8, INFORMATION);
-  }
-  set(size - 8, 8, DARK);
-  if (version >= 7) {
-    for (let index = 0; index < 18; index += 1) {
-      const [one, other] = [Math.floor(index / 3), size - 11 + (index % 3)];
-      set(one, other, INFORMATION);
-      set(other, one, INFORMATION);
+  for (let index = 0; index < 8; index += 1) {
+    for (const [row, column] of [[8, index], [index, 8], [8, size - 1 - index], [size - 1 - index, 8]]) {
+      set(row, column, INFORMATION);
     }
+  }
+  set(8, 8, INFORMATION);
+  set(size - 8, 8, DARK);
+  for (let index = 0; index < 18 && version >= 7; index += 1) {
+    const [one, other] = [Math.floor(index / 3), size - 11 + (index % 3)];
+    set(one, other, INFORMATION);
+    set(other, one, INFORMATION);
   }
   for (const [row, column] of [[3, 3], [3, size - 4], [size - 4, 3]]) {
     drawRings(set, row, column, 4, [DARK, DARK, LIGHT, DARK, LIGHT]);
   }
   return layout;
-}
+});
 
 /** The row and the column of the center of each alignment pattern. */
 export function alignmentCenters(version) {

@@ -98,6 +98,17 @@ function correctWords(version, words, level) {
 
 const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 const [END, NUMERIC, LETTERS, BYTES, ECI] = [0, 1, 2, 4, 7];
+
+const latin1 = (bytes) => String.fromCharCode(...bytes);
+
+function utf8(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /** The character sets of bytes by their numbers: ISO/IEC 8859-1 and UTF-8. */
 const CHARACTER_SETS = new Map([[1, latin1], [3, latin1], [26, utf8]]);
 
@@ -105,7 +116,7 @@ const CHARACTER_SETS = new Map([[1, latin1], [3, latin1], [26, utf8]]);
 export function readText(version, data) {
   const bits = new Bits(data);
   let text = "";
-  let characters = utf8OrLatin1;
+  let characters = (bytes) => utf8(bytes) ?? latin1(bytes);
   while (bits.left >= 4) {
     const mode = bits.take(4);
     if (mode === END) return text;
@@ -179,20 +190,4 @@ function readLetters(bits, count) {
 function readBytes(bits, count, characters) {
   if (bits.left < 8 * count) return null;
   return characters?.(Uint8Array.from({ length: count }, () => bits.take(8))) ?? null;
-}
-
-function utf8(bytes) {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-function latin1(bytes) {
-  return String.fromCharCode(...bytes);
-}
-
-function utf8OrLatin1(bytes) {
-  return utf8(bytes) ?? latin1(bytes);
 }

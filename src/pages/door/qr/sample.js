@@ -4,7 +4,7 @@
 // first three are the centers of the finder patterns, the last one that of the fourth corner of their square.
 
 import { scaleOf } from "./find.js";
-import { DARK, DATA, INFORMATION, LARGEST_VERSION, layoutOf, sizeOf } from "./layout.js";
+import { DARK, DATA, INFORMATION, LARGEST_VERSION, layoutOf, once, sizeOf } from "./layout.js";
 
 /** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
 const SEARCHES = [[4, 1], [0.5, 0.5]];
@@ -18,19 +18,8 @@ const DOUBT = 0.25;
 const INSIDE = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
 const CORNERS = [[0.3, 0.3], [-0.3, 0.3], [0.3, -0.3], [-0.3, -0.3]];
 
-const known = new Map();
-
 /** The points of a version that are looked at: of the timing and alignment patterns, of all patterns, and of all modules. */
-function pointsOf(version) {
-  let points = known.get(version);
-  if (points === undefined) {
-    points = createPoints(version);
-    known.set(version, points);
-  }
-  return points;
-}
-
-function createPoints(version) {
+const pointsOf = once((version) => {
   const size = sizeOf(version);
   const isFinder = (row, column) => row < 8 && (column < 8 || column >= size - 8) || row >= size - 8 && column < 8;
   const [few, all, modules] = [[], [], []];
@@ -45,14 +34,15 @@ function createPoints(version) {
     all.push([column + right, row + down, color]);
   });
   return { few: betweenFinders(few, size), all: betweenFinders(all, size), modules: betweenFinders(modules, size) };
-}
+});
 
-/** Points as {u, v, colors}: their places between the finder patterns, from 0 to 1, and 1 for dark modules or -1. */
+/** Points as {u, v, colors, values}: their places between the finders, from 0 to 1, and 1 for dark modules or -1. */
 function betweenFinders(points, size) {
   return {
     u: Float64Array.from(points, ([column]) => (column - 3) / (size - 7)),
     v: Float64Array.from(points, ([, row]) => (row - 3) / (size - 7)),
     colors: Int8Array.from(points, ([, , color]) => color),
+    values: new Float64Array(points.length),
   };
 }
 
@@ -66,28 +56,25 @@ function weightsOf([x0, y0, x1, y1, x2, y2, x3, y3]) {
 
 /** How much darker a point is than the mean around it, or how much lighter if the sign is -1. */
 function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
-  const across = x / (1 << halvings) - 0.5;
-  const down = y / (1 << halvings) - 0.5;
-  const left = Math.floor(across);
-  const top = Math.floor(down);
+  const left = Math.floor(x - 0.5);
+  const top = Math.floor(y - 0.5);
   if (!(left >= 0 && top >= 0 && left < width - 1 && top < height - 1)) return 0;
   const at = top * width + left;
-  const upper = values[at] + (values[at + 1] - values[at]) * (across - left);
-  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * (across - left);
+  const upper = values[at] + (values[at + 1] - values[at]) * (x - 0.5 - left);
+  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * (x - 0.5 - left);
   const shift = means.halvings - halvings;
   const row = Math.min(means.height - 1, top >> shift);
   const mean = means.values[row * means.width + Math.min(means.width - 1, left >> shift)];
-  return sign * (mean - upper - (lower - upper) * (down - top));
+  return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
 }
 
 /** How dark a picture is at these points, if the code is at this place. Null if a code is never seen like this. */
-function sample(picture, place, { u, v }) {
+function sample(picture, place, { u, v, values }) {
   const [one, other] = weightsOf(place);
   if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return null;
-  const [x0, y0, x1, y1, x2, y2] = place;
+  const [x0, y0, x1, y1, x2, y2] = place.map((coordinate) => coordinate / 2 ** picture.halvings);
   const [ux, uy, uw] = [one * x1 - x0, one * y1 - y0, one - 1];
   const [vx, vy, vw] = [other * x2 - x0, other * y2 - y0, other - 1];
-  const values = new Float64Array(u.length);
   for (let index = 0; index < values.length; index += 1) {
     const right = u[index];
     const down = v[index];
@@ -120,21 +107,18 @@ function placeOf([origin, right, below]) {
 export function versionsOf(corners) {
   const estimate = (scaleOf(corners).modules + 7 - 17) / 4 + SHRINKAGE;
   const nearest = Math.round(estimate);
-  const versions = [nearest];
-  if (Math.abs(estimate - nearest) > DOUBT) versions.push(nearest + (estimate > nearest ? 1 : -1));
+  const other = nearest + Math.sign(estimate - nearest);
+  const versions = Math.abs(estimate - nearest) > DOUBT ? [nearest, other] : [nearest];
   return versions.filter((version) => version >= 1 && version <= LARGEST_VERSION);
 }
 
 /** The place of a code of a version with these corners, as {place, match, contrast}. */
 export function findPlace(picture, corners, version) {
-  const contrast = contrastOf(picture, corners);
+  const scale = 2 ** picture.halvings;
+  // How dark the centers of the corners are.
+  const [one, two, three] = corners.map(({ x, y }) => Math.abs(darknessAt(picture, x / scale, y / scale)));
+  const contrast = Math.max(2, (one + two + three) / 3);
   return refine(picture, version, { ...searchFourth(picture, version, placeOf(corners), contrast), contrast });
-}
-
-/** How dark the centers of the corners are, compared with what is around them. */
-function contrastOf(picture, corners) {
-  const sum = corners.reduce((all, { x, y }) => all + Math.abs(darknessAt(picture, x, y)), 0);
-  return Math.max(2, sum / corners.length);
 }
 
 /** The place with another fourth corner that matches best. */
@@ -178,7 +162,9 @@ export function refine(picture, version, { place, contrast }) {
 /** Whether each module is dark, row by row, as 1 or 0. */
 export function sampleModules(picture, version, place) {
   const values = sample(picture, place, pointsOf(version).modules);
-  const sums = new Float64Array(values.length / INSIDE.length);
-  values.forEach((value, index) => { sums[Math.floor(index / INSIDE.length)] += value; });
-  return sums.map((sum) => Number(sum > 0));
+  return Uint8Array.from({ length: values.length / INSIDE.length }, (_, module) => {
+    let sum = 0;
+    for (let index = 0; index < INSIDE.length; index += 1) sum += values[module * INSIDE.length + index];
+    return Number(sum > 0);
+  });
 }
