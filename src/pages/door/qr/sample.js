@@ -148,7 +148,7 @@ export function refine(picture, version, { place, contrast }) {
   const { all } = pointsOf(version);
   const module = Math.hypot(place[2] - place[0], place[3] - place[1]) / (sizeOf(version) - 7);
   let best = { place, match: matchOf(picture, place, all, contrast), contrast };
-  for (const step of [0.5, 0.25, 0.12, 0.06]) {
+  for (const step of [0.4, 0.2, 0.1]) {
     for (let index = 0; index < 16; index += 1) {
       const tried = best.place.slice();
       tried[index >> 1] += (index % 2 === 0 ? step : -step) * module;
