@@ -1,5 +1,5 @@
 // Pictures of codes for the decoder, the same in each run: sharp and bad ones, and damaged codes that must not be read.
-import { draw, encode, randomNumbers } from "./frames.mjs";
+import { draw, encode, HEIGHT, randomNumbers, WIDTH } from "./frames.mjs";
 
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const FRAMES = 200;
@@ -10,11 +10,32 @@ const [FIRST, VERSIONS] = [3, 8];
 /** The diagonal of the largest code that is drawn, in pixels. */
 const DIAGONAL = 450;
 
-/** The bad pictures that look like those of tickets, and larger codes that are tilted more. */
+/** Bad pictures of tickets, and of larger codes that are tilted more, with how many must be read. */
 export const SETS = {
-  tickets: () => pictures(2026, ticket),
-  large: () => pictures(31, large),
+  tickets: { create: () => pictures(2026, ticket), bar: 190 },
+  "larger codes": { create: () => pictures(31, large), bar: 190 },
 };
+
+/** What a decoder has read of pictures, from a list of {text, took}: texts or null, and milliseconds. */
+export function ratings(shown, found) {
+  const results = shown.map(({ kind, text }, index) => ({ kind, text, found: found[index].text, took: found[index].took }));
+  const wrong = results.filter((result) => result.found !== null && result.found !== result.text);
+  const good = results.slice(0, FRAMES);
+  const kinds = [...new Set(good.map(({ kind }) => kind))];
+  const count = (list) => `${list.filter((result) => result.found !== null).length} of ${list.length}`;
+  const shares = kinds.map((kind) => `${kind} ${count(good.filter((result) => result.kind === kind))}`).join(", ");
+  const times = good.map(({ took }) => took).sort((one, other) => one - other);
+  const [median, most] = [0.5, 0.95].map((part) => times[Math.floor(part * FRAMES)]);
+  return { read: good.filter((result) => result.found === result.text).length, wrong, shares, median, most };
+}
+
+/** A picture as browsers have it, from a byte for each pixel. */
+export function rgba(pixels, width = WIDTH, height = HEIGHT) {
+  const data = new Uint8ClampedArray(pixels.length * 4);
+  const colors = new Uint32Array(data.buffer);
+  pixels.forEach((gray, index) => { colors[index] = 0xff000000 + gray * 0x010101; });
+  return { width, height, data };
+}
 
 /** Pictures as {kind, text, pixels}. The text is null if the code is damaged. */
 function pictures(seed, show) {
@@ -30,7 +51,7 @@ function pictures(seed, show) {
     const kind = isDamaged ? "damaged" : names[index % names.length];
     const look = somehow(modules, between, size, tilt);
     const pixels = draw({ codes: [look], blur: 0.5, ...kinds[isDamaged ? "sharp" : kind](look) }, random);
-    return { kind, text: isDamaged ? null : text, version: (code.length - 25) / 4, pixels };
+    return { kind, text: isDamaged ? null : text, code, pixels };
   });
 }
 

@@ -21,7 +21,7 @@ macro_rules! files {
 }
 
 /// The files of the page and their types, without `words.js`.
-const FILES: [(&str, &str, &str); 17] = files! {
+const FILES: [(&str, &str, &str); 22] = files! {
     "admission.js": SCRIPT,
     "app.js": SCRIPT,
     "camera.js": SCRIPT,
@@ -30,9 +30,14 @@ const FILES: [(&str, &str, &str); 17] = files! {
     "icon.svg": "image/svg+xml",
     "manifest.webmanifest": "application/manifest+json",
     "order.js": SCRIPT,
+    "qr/brightness.js": SCRIPT,
+    "qr/correct.js": SCRIPT,
     "qr/decode.js": SCRIPT,
     "qr/decoder.js": SCRIPT,
-    "qr/index.js": SCRIPT,
+    "qr/find.js": SCRIPT,
+    "qr/layout.js": SCRIPT,
+    "qr/read.js": SCRIPT,
+    "qr/sample.js": SCRIPT,
     "queue.js": SCRIPT,
     "roster.js": SCRIPT,
     "service.js": SCRIPT,
