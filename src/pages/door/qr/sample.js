@@ -4,7 +4,7 @@
 // first three are the centers of the finder patterns, the last one that of the fourth corner of their square.
 
 import { scaleOf } from "./find.js";
-import { DARK, DATA, INFORMATION, LARGEST_VERSION, layoutOf, once, sizeOf } from "./layout.js";
+import { DARK, LARGEST_VERSION, layoutOf, LIGHT, once, sizeOf } from "./layout.js";
 
 /** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
 const SEARCHES = [[4, 1], [0.5, 0.5]];
@@ -16,6 +16,8 @@ const DOUBT = 0.25;
 
 /** Where modules are sampled: to the right of their centers and below them, in modules. */
 const INSIDE = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
+/** For the color of a point: the same color as the point before it. */
+const SAME = 2;
 const CORNERS = [[0.3, 0.3], [-0.3, 0.3], [0.3, -0.3], [-0.3, -0.3]];
 
 /** The points of a version that are looked at: of the timing and alignment patterns, of all patterns, and of all modules. */
@@ -26,17 +28,21 @@ const pointsOf = once((version) => {
   layoutOf(version).forEach((kind, index) => {
     const [row, column] = [Math.floor(index / size), index % size];
     for (const [right, down] of INSIDE) modules.push([column + right, row + down, 0]);
-    if (kind === DATA || kind === INFORMATION) return;
-    const color = kind === DARK ? 1 : -1;
-    if (!isFinder(row, column)) few.push([column, row, color]);
     // One corner of each module: corners show small errors better than centers.
     const [right, down] = CORNERS[(row + 2 * column) % 4];
-    all.push([column + right, row + down, color]);
+    if (kind === DARK || kind === LIGHT) {
+      const color = kind === DARK ? 1 : -1;
+      if (!isFinder(row, column)) few.push([column, row, color]);
+      all.push([column + right, row + down, color]);
+    } else if (version === 1) {
+      // Without alignment patterns, it counts that opposite corners have the same color.
+      for (const points of [few, all]) points.push([column + right, row + down, 0], [column - right, row - down, SAME]);
+    }
   });
   return { few: betweenFinders(few, size), all: betweenFinders(all, size), modules: betweenFinders(modules, size) };
 });
 
-/** Points as {u, v, colors, values}: their places between the finders, from 0 to 1, and 1 for dark modules or -1. */
+/** Points as {u, v, colors, values}: their places between the finders, from 0 to 1, and what colors they have. */
 function betweenFinders(points, size) {
   return {
     u: Float64Array.from(points, ([column]) => (column - 3) / (size - 7)),
@@ -88,9 +94,11 @@ function sample(picture, place, { u, v, values }) {
 function matchOf(picture, place, points, contrast) {
   const values = sample(picture, place, points);
   if (values === null) return -1;
-  let sum = 0;
+  let [sum, before] = [0, 0];
   for (let index = 0; index < values.length; index += 1) {
-    sum += points.colors[index] * Math.max(-contrast, Math.min(contrast, values[index]));
+    const value = Math.max(-contrast, Math.min(contrast, values[index]));
+    sum += points.colors[index] === SAME ? Math.abs(value + before) : points.colors[index] * value;
+    before = value;
   }
   return sum / values.length / contrast;
 }
