@@ -300,9 +300,11 @@ const TESTS = {
         const code = encode("0123456789ABC", { version, ecc: "low" });
         const [angle, side, module] = [2 * Math.PI * random(), random() < 0.5 ? -0.4 : 0.4, 300 / code.length];
         const picture = pictureOf({ codes: [{ modules: code, x: 320, y: 240, module, angle, tilt: [side, 0.2] }], blur: 0.5 });
-        const [corners] = findCorners(findPatterns(darknessOf(picture, picture.means)));
-        const { place } = findPlace(picture, corners, version);
-        assert.deepEqual([...sampleModules(picture, version, place)], modulesOf(code));
+        const expected = modulesOf(code).join("");
+        const sampled = findCorners(findPatterns(darknessOf(picture, picture.means))).map((corners) => (
+          sampleModules(picture, version, findPlace(picture, corners, version).place).join("")
+        ));
+        assert.ok(sampled.includes(expected), `version ${version}, time ${time}`);
       }
     }
   },
