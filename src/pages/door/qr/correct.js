@@ -22,13 +22,8 @@ function evaluate(polynomial, at) {
 
 /** The values of a block at the roots of the generator: all are 0 if the block has no error. */
 function syndromesOf(block, count) {
-  const syndromes = new Uint8Array(count);
-  for (let index = 0; index < count; index += 1) {
-    let value = 0;
-    for (const word of block) value = multiply(value, POWERS[index]) ^ word;
-    syndromes[index] = value;
-  }
-  return syndromes;
+  const polynomial = [...block].reverse();
+  return Array.from({ length: count }, (_, index) => evaluate(polynomial, POWERS[index]));
 }
 
 /** Corrects a block with `count` words for error correction in place. Returns whether that is possible. */
@@ -37,12 +32,11 @@ export function correctBlock(block, count) {
   if (syndromes.every((value) => value === 0)) return true;
   const locator = locatorOf(syndromes);
   const errors = locator.length - 1;
-  if (2 * errors > count) return false;
   const places = [];
   for (let place = 0; place < block.length; place += 1) {
     if (evaluate(locator, POWERS[255 - place]) === 0) places.push(place);
   }
-  if (places.length !== errors) return false;
+  if (2 * errors > count || places.length !== errors) return false;
   for (const place of places) block[block.length - 1 - place] ^= errorAt(place, locator, syndromes);
   return syndromesOf(block, count).every((value) => value === 0);
 }

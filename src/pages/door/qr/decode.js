@@ -19,7 +19,7 @@ const LOOKS = [
 ];
 
 /** How often it is tried at most to read a code in a picture. */
-export const MOST_TRIES = 24;
+export const MOST_TRIES = 16;
 /** If the patterns of a code match that well and it cannot be read, it does not help to look in other ways. */
 const GOOD_MATCH = 0.5;
 /** What matches worse is no code. */
@@ -35,10 +35,7 @@ export default function decode(picture, work = { tries: 0, match: 0 }) {
     half,
     quarter: halved(half),
     // Most codes are read without it.
-    get whole() {
-      whole ??= brightnessOf(picture);
-      return whole;
-    },
+    get whole() { return whole ??= brightnessOf(picture); },
   };
   for (const look of LOOKS) {
     const text = search(sizes, look, work);

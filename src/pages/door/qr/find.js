@@ -67,13 +67,11 @@ function isRow(starts, index) {
 }
 
 function addPattern(darkness, patterns, place, module) {
-  const known = patternAt(patterns, place);
-  if (known !== undefined) {
-    known.rows += 1;
-    return;
-  }
-  const pattern = measure(darkness, place, module);
-  if (pattern !== null && patternAt(patterns, pattern) === undefined) patterns.push(pattern);
+  const pattern = patternAt(patterns, place) ?? measure(darkness, place, module);
+  if (pattern === null) return;
+  const known = patternAt(patterns, pattern);
+  if (known === undefined) patterns.push(pattern);
+  else known.rows += 1;
 }
 
 /** The pattern in which a place is, if it is known. */

@@ -7,8 +7,7 @@ import { scaleOf } from "./find.js";
 import { DARK, LARGEST_VERSION, layoutOf, LIGHT, once, sizeOf } from "./layout.js";
 
 /** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
-const SEARCHES = [[4, 1], [0.5, 0.5]];
-
+const SEARCHES = [[3, 1], [0.5, 0.5]];
 /** By how much the areas of patterns make the estimate of the version too small: the edges of dark areas are blurred. */
 const SHRINKAGE = 0.12;
 /** How far the estimate of the version may be from an integer, so that only this version is tried. */
