@@ -18,7 +18,9 @@ const VERSIONS = range(10, (index) => index + 1);
 const LEVELS = ["low", "medium", "quartile", "high"];
 
 /** The example of annex I: "01234567" in a code of the version 1-M. */
-const EXAMPLE = [16, 32, 12, 86, 97, 128, 236, 17, 236, 17, 236, 17, 236, 17, 236, 17, 165, 36, 212, 193, 237, 54, 199, 135, 44, 85];
+const EXAMPLE = [
+  16, 32, 12, 86, 97, 128, 236, 17, 236, 17, 236, 17, 236, 17, 236, 17, 165, 36, 212, 193, 237, 54, 199, 135, 44, 85,
+];
 
 /** The modules of a code without its border, row by row. */
 const modulesOf = (code) => code.slice(4, -4).flatMap((row) => row.slice(4, -4).map(Number));
@@ -68,7 +70,9 @@ function fewBits(count) {
 }
 
 /** A picture of random pixels. */
-const randomPicture = (width, height) => ({ width, height, values: Uint8Array.from({ length: width * height }, () => below(256)), halvings: 0 });
+function randomPicture(width, height) {
+  return { width, height, values: Uint8Array.from({ length: width * height }, () => below(256)), halvings: 0 };
+}
 
 /** A finder pattern in a picture of darkness, and where it is. Its color changes at 1.5, 2.5 and 3.5 modules from the center. */
 function drawPattern(values, width, { x, y, module, angle, isLight = false }) {
@@ -147,7 +151,8 @@ const TESTS = {
 
   "texts are read as the examples of the standard": () => {
     assert.equal(readText(1, EXAMPLE.slice(0, 16)), "01234567");
-    assert.equal(readText(1, bytes("0001 0000010000 0000001100 0101011001 1010100110 1110000101 0011101010 0101")), "0123456789012345");
+    const digits = "0001 0000010000 0000001100 0101011001 1010100110 1110000101 0011101010 0101";
+    assert.equal(readText(1, bytes(digits)), "0123456789012345");
     assert.equal(readText(1, bytes("0010 000000101 00111001110 11100111001 000010 0000")), "AC-42");
     // The Greek letters of ISO/IEC 8859-7 are not known.
     assert.equal(readText(1, bytes("0111 00001001 0100 00000101 10100001 10100010 10100011 10100100 10100101 0000")), null);
@@ -170,7 +175,8 @@ const TESTS = {
     const digits = (length) => `0001 ${length} 0001111011`;
     const ends = ["0000", "0", ""];
     for (const end of ends) assert.equal(readText(9, bytes(letters("000000010"), digits("0000000011"), end)), "AC123");
-    assert.equal(readText(10, bytes(letters("00000000010"), digits("000000000011"), "0100 0000000000000001 01000001 0000")), "AC123A");
+    const letter = "0100 0000000000000001 01000001";
+    assert.equal(readText(10, bytes(letters("00000000010"), digits("000000000011"), letter, "0000")), "AC123A");
     assert.equal(readText(1, bytes("0000")), "");
   },
 
@@ -182,7 +188,9 @@ const TESTS = {
     assert.equal(readText(1, bytes("0001 0000000001 1010 0000")), null, "10 is no digit");
     assert.equal(readText(1, bytes("0010 000000010 11111101001 0000")), null, "2025 is no pair of characters");
     assert.equal(readText(1, bytes("0010 000000001 101101 0000")), null, "45 is no character");
-    for (const mode of ["0001 1111111111", "0010 111111111", "0100 11111111"]) assert.equal(readText(1, bytes(mode, "0000 0000")), null);
+    for (const start of ["0001 1111111111", "0010 111111111", "0100 11111111"]) {
+      assert.equal(readText(1, bytes(start, "0000 0000")), null);
+    }
     for (let time = 0; time < 20_000; time += 1) readText(1 + below(10), range(below(40), () => below(256)));
   },
 
@@ -254,15 +262,14 @@ const TESTS = {
     const [width, height] = [200, 150];
     for (let time = 0; time < 200; time += 1) {
       const values = new Int16Array(width * height);
-      const pattern = {
-        x: 60 + 80 * random(), y: 50 + 50 * random(), module: 2.5 + 5 * random(), angle: 2 * Math.PI * random(), isLight: time % 2 === 1,
-      };
+      const [x, y, module, angle] = [60 + 80 * random(), 50 + 50 * random(), 2.5 + 5 * random(), 2 * Math.PI * random()];
+      const pattern = { x, y, module, angle, isLight: time % 2 === 1 };
       drawPattern(values, width, pattern);
       const found = findPatterns({ width, height, values, halvings: 1 }).filter(({ isLight }) => isLight === pattern.isLight);
       assert.equal(found.length, 1, JSON.stringify(pattern));
       // The picture is half as large as the whole one.
       assert.ok(Math.hypot(found[0].x / 2 - pattern.x, found[0].y / 2 - pattern.y) < 0.6);
-      assert.ok(Math.abs(Math.sqrt(found[0].area) / 2 / pattern.module - 1) < 0.12, `${Math.sqrt(found[0].area) / 2} ${pattern.module}`);
+      assert.ok(Math.abs(Math.sqrt(found[0].area) / 2 / pattern.module - 1) < 0.12);
     }
   },
 
@@ -283,9 +290,9 @@ const TESTS = {
   "corners are named as those of a code that is turned": () => {
     for (let time = 0; time < 100; time += 1) {
       const angle = 2 * Math.PI * random();
-      const at = (right, down) => ({
-        x: 300 + right * Math.cos(angle) - down * Math.sin(angle), y: 200 + right * Math.sin(angle) + down * Math.cos(angle), area: 25, isLight: false,
-      });
+      const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+      const turned = (right, down) => ({ x: 300 + right * cosine - down * sine, y: 200 + right * sine + down * cosine });
+      const at = (right, down) => ({ ...turned(right, down), area: 25, isLight: false });
       // 18 modules of 5 pixels: the version 2.
       const corners = [at(0, 0), at(90, 0), at(0, 90)];
       const [found] = findCorners([corners[1], corners[2], { ...at(45, 50), isLight: true }, corners[0]]);
