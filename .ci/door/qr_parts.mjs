@@ -5,7 +5,7 @@ import { darknessOf, halfBrightnessOf, halved, meansOf } from "./decoder/brightn
 import { correctBlock, correctFormat, correctVersion, multiply } from "./decoder/correct.js";
 import decode from "./decoder/decode.js";
 import { findCorners, findPatterns } from "./decoder/find.js";
-import { DATA, layoutOf, sizeOf } from "./decoder/layout.js";
+import { DARK, DATA, INFORMATION, layoutOf, LIGHT, sizeOf } from "./decoder/layout.js";
 import { readModules, readText } from "./decoder/read.js";
 import { findPlace, sampleModules, versionsOf } from "./decoder/sample.js";
 import { draw, encode, HEIGHT, randomNumbers, WIDTH } from "./frames.mjs";
@@ -147,6 +147,18 @@ const TESTS = {
     const expected = [208, 359, 567, 807, 1079, 1383, 1568, 1936, 2336, 2768];
     assert.deepEqual(VERSIONS.map((version) => layoutOf(version).filter((kind) => kind === DATA).length), expected);
     assert.deepEqual(VERSIONS.map(sizeOf), [21, 25, 29, 33, 37, 41, 45, 49, 53, 57]);
+    // Twice 15 modules of the format, and twice 18 of the version.
+    const information = VERSIONS.map((version) => layoutOf(version).filter((kind) => kind === INFORMATION).length);
+    assert.deepEqual(information, [30, 30, 30, 30, 30, 30, 66, 66, 66, 66]);
+  },
+
+  "the patterns of layouts are those of codes": () => {
+    for (const version of VERSIONS) {
+      const modules = modulesOf(encode("0", { version }));
+      layoutOf(version).forEach((kind, index) => {
+        if (kind === DARK || kind === LIGHT) assert.equal(modules[index], Number(kind === DARK));
+      });
+    }
   },
 
   "texts are read as the examples of the standard": () => {

@@ -29,12 +29,6 @@ export const layoutOf = once((version) => {
   const set = (row, column, kind) => {
     if (Math.min(row, column) >= 0 && Math.max(row, column) < size) layout[row * size + column] = kind;
   };
-  for (let index = 8; index < size - 8; index += 1) {
-    const kind = index % 2 === 0 ? DARK : LIGHT;
-    set(6, index, kind);
-    set(index, 6, kind);
-  }
-  for (const [row, column] of alignmentCenters(version)) drawRings(set, row, column, 2, [DARK, LIGHT, DARK]);
   for (let index = 0; index < 8; index += 1) {
     for (const [row, column] of [[8, index], [index, 8], [8, size - 1 - index], [size - 1 - index, 8]]) {
       set(row, column, INFORMATION);
@@ -47,6 +41,12 @@ export const layoutOf = once((version) => {
     set(one, other, INFORMATION);
     set(other, one, INFORMATION);
   }
+  for (let index = 8; index < size - 8; index += 1) {
+    const kind = index % 2 === 0 ? DARK : LIGHT;
+    set(6, index, kind);
+    set(index, 6, kind);
+  }
+  for (const [row, column] of alignmentCenters(version)) drawRings(set, row, column, 2, [DARK, LIGHT, DARK]);
   for (const [row, column] of [[3, 3], [3, size - 4], [size - 4, 3]]) {
     drawRings(set, row, column, 4, [DARK, DARK, LIGHT, DARK, LIGHT]);
   }
