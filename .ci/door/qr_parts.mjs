@@ -220,6 +220,21 @@ const TESTS = {
     assert.equal(codes, 320);
   },
 
+  "a code says its version twice, and is not read as one of another version": () => {
+    const modules = modulesOf(encode("VERSION", { version: 7 }));
+    // Bit 0 is in the first row and, below, in the first column.
+    const places = (bit) => [Math.floor(bit / 3) * 45 + 34 + (bit % 3), (34 + (bit % 3)) * 45 + Math.floor(bit / 3)];
+    const changed = (bits, places) => {
+      const copy = modules.slice();
+      for (let bit = 0; bit < 18; bit += 1) for (const place of places(bit)) copy[place] ^= (bits >> bit) & 1;
+      return copy;
+    };
+    const other = 0x07c94 ^ 0x085bc;
+    assert.equal(readModules(7, changed(0b101000000000000001, places)), "VERSION");
+    assert.equal(readModules(7, changed(other, (bit) => places(bit).slice(1))), "VERSION");
+    assert.equal(readModules(7, changed(other, places)), null);
+  },
+
   "codes that are full are read": () => {
     for (const version of VERSIONS) {
       for (const ecc of LEVELS) {
