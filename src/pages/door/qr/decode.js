@@ -8,24 +8,24 @@ import { findPlace, refine, sampleModules, versionsOf } from "./sample.js";
 const SMALLEST_SIDE = 32;
 
 /**
- * The ways to look at a picture: where patterns are searched, and where modules are sampled. Pixels are compared with the means
- * of squares, whose side is `2 * reach + 1` in the picture of a quarter of the size.
+ * The ways to search a picture: in which size patterns are found, and in which sizes modules are sampled. Pixels are compared
+ * with the means of squares, whose side is `2 * reach + 1` in the picture of a quarter of the size.
  */
-const LOOKS = [
+const SEARCHES = [
   { searched: "half", sampled: ["half", "whole"], reach: 8 },
   { searched: "quarter", sampled: ["half"], reach: 16 },
   { searched: "half", sampled: ["half", "whole"], reach: 4 },
   { searched: "whole", sampled: ["whole"], reach: 8 },
 ];
 
-/** How often it is tried at most to read a code in a picture. */
+/** The limit of attempts to read a code in a picture. */
 export const MOST_TRIES = 16;
-/** If the patterns of a code match that well and it cannot be read, it does not help to look in other ways. */
+/** If the patterns of a code match better, and the code cannot be read, the picture is not searched in other ways. */
 const GOOD_MATCH = 0.5;
-/** What matches worse is no code. */
+/** If the patterns of a code match worse, it is not read. */
 const POOR_MATCH = 0.15;
 
-/** The text of a code in an RGBA picture {width, height, data}, or null. Notes in `work` what was tried. */
+/** The text of a code in an RGBA picture {width, height, data}, or null. Counts the attempts in `work`, with the best match. */
 export default function decode(picture, work = { tries: 0, match: 0 }) {
   const { width, height, data } = picture;
   if (!(Math.min(width, height) >= SMALLEST_SIDE && data.length === 4 * width * height)) return null;
@@ -34,11 +34,11 @@ export default function decode(picture, work = { tries: 0, match: 0 }) {
   const sizes = {
     half,
     quarter: halved(half),
-    // Most codes are read without it.
-    get whole() { return whole ??= brightnessOf(picture); },
+    // Most codes are read without the whole picture.
+    get whole() { return (whole ??= brightnessOf(picture)); },
   };
-  for (const look of LOOKS) {
-    const text = search(sizes, look, work);
+  for (const way of SEARCHES) {
+    const text = search(sizes, way, work);
     if (text !== null) return text;
     if (work.match > GOOD_MATCH) return null;
   }

@@ -1,6 +1,6 @@
 // Finds the three finder patterns of QR codes in a picture.
 
-/** How much three corners may differ from those of a square. */
+/** The limit of `errorOf` for three corners. */
 const MOST_ERROR = 1;
 const MOST_CORNERS = 6;
 /** The directions in which the edges of a pattern are measured: pairs of opposite ones. */
@@ -8,13 +8,13 @@ const RAYS = Array.from({ length: 16 }, (_, index) => {
   const angle = (Math.PI * (index * 5 % 16)) / 16;
   return [Math.cos(angle), Math.sin(angle)];
 });
-/** How many pairs of rays may miss the edges, for example in a reflection. */
+/** In how many pairs of directions the edges may be missing, for example because of a reflection. */
 const MISSING = 6;
-/** How much pixels differ by noise: half as much in a picture of half the size. */
+/** By how much pixels differ because of noise: half of it in a picture of half the size. */
 const NOISE = 8;
 const SMALLEST_MODULE = 1.3;
 const MOST_PATTERNS = 16;
-/** How many places in a picture are examined at most. */
+/** The limit of places in a picture that are examined. */
 const MOST_PLACES = 2000;
 
 /**
@@ -43,7 +43,7 @@ export function findPatterns(darkness) {
   return best.map(({ x, y, area, isLight }) => ({ x: x * scale, y: y * scale, area: area * scale ** 2, isLight }));
 }
 
-/** Writes down where a row changes between dark and light pixels, and returns how often. Small changes are noise. */
+/** Stores where a row changes between dark and light pixels, and returns the number of runs. Small changes are noise. */
 function findRuns(row, noise, first, starts) {
   let [count, sign] = [1, first];
   for (let x = 1; x < row.length; x += 1) {
@@ -156,7 +156,7 @@ export function findCorners(patterns) {
   return found.sort((one, other) => one.error - other.error).slice(0, MOST_CORNERS).map(({ corners }) => corners);
 }
 
-/** How much the corners differ from those of a square code, about as {0: none, 1: much}. */
+/** How much corners differ from those of a square: 0 for a square, about 1 if one angle is half a right angle. */
 function errorOf([origin, right, below]) {
   if (origin.isLight !== right.isLight || origin.isLight !== below.isLight) return Infinity;
   const [x1, y1, x2, y2] = [right.x - origin.x, right.y - origin.y, below.x - origin.x, below.y - origin.y];

@@ -8,18 +8,18 @@ import { DARK, LARGEST_VERSION, layoutOf, LIGHT, once, sizeOf } from "./layout.j
 
 /** How far the fourth corner is searched for, and by which step, in modules: everywhere, and then around what was found. */
 const SEARCHES = [[3, 1], [0.5, 0.5]];
-/** By how much the areas of patterns make the estimate of the version too small: the edges of dark areas are blurred. */
+/** By how much the estimate of the version is too small on average, measured with drawn pictures. */
 const SHRINKAGE = 0.12;
 /** How far the estimate of the version may be from an integer, so that only this version is tried. */
 const DOUBT = 0.25;
 
 /** Where modules are sampled: to the right of their centers and below them, in modules. */
 const INSIDE = [[0, 0], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2], [0.2, 0.2]];
-/** For the color of a point: the same color as the point before it. */
+/** The color of a point that must be that of the point before it, dark or light. Other colors are 1 (dark) and -1 (light). */
 const SAME = 2;
 const CORNERS = [[0.3, 0.3], [-0.3, 0.3], [0.3, -0.3], [-0.3, -0.3]];
 
-/** The points of a version that are looked at: of the timing and alignment patterns, of all patterns, and of all modules. */
+/** The points of a version to sample: of the timing and alignment patterns, of all patterns, and of all modules. */
 const pointsOf = once((version) => {
   const size = sizeOf(version);
   const isFinder = (row, column) => row < 8 && (column < 8 || column >= size - 8) || row >= size - 8 && column < 8;
@@ -34,7 +34,7 @@ const pointsOf = once((version) => {
       if (!isFinder(row, column)) few.push([column, row, color]);
       all.push([column + right, row + down, color]);
     } else if (version === 1) {
-      // Without alignment patterns, it counts that opposite corners have the same color.
+      // There are no alignment patterns: the match depends on opposite corners of modules, which have the same color.
       for (const points of [few, all]) points.push([column + right, row + down, 0], [column - right, row - down, SAME]);
     }
   });
@@ -73,7 +73,7 @@ function darknessAt({ width, height, values, means, halvings, sign }, x, y) {
   return sign * (mean - upper - (lower - upper) * (y - 0.5 - top));
 }
 
-/** How dark a picture is at these points, if the code is at this place. Null if a code is never seen like this. */
+/** How dark a picture is at these points, if the code is at this place. Null if a camera cannot see a code like this. */
 function sample(picture, place, { u, v, values }) {
   const [one, other] = weightsOf(place);
   if (!(one > 0.2 && other > 0.2 && one < 5 && other < 5 && one + other > 1.2)) return null;
