@@ -64,7 +64,7 @@ fn the_page_for_check_in_loads_only_its_own_files_of_one_version() {
 }
 
 #[test]
-fn the_page_for_check_in_has_at_most_75_kb_compressed_of_which_the_decoder_has_15() {
+fn the_page_for_check_in_has_at_most_60_kb_compressed_of_which_the_decoder_has_15() {
     let server = Server::start();
     let mut client = server.client_with("");
     let files = kept(client.get("/door/sw.js").expect(200).text());
@@ -77,7 +77,7 @@ fn the_page_for_check_in_has_at_most_75_kb_compressed_of_which_the_decoder_has_1
             decoder += file.body.len();
         }
     }
-    assert!((40_000..75_000).contains(&bytes), "{bytes}");
+    assert!((40_000..60_000).contains(&bytes), "{bytes}");
     assert!((10_000..15_000).contains(&decoder), "{decoder}");
 }
 
