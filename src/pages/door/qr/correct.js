@@ -86,8 +86,8 @@ function withRemainder(value, generator, degree) {
   return (value << degree) | rest;
 }
 
-const FORMATS = Array.from({ length: 32 }, (_, value) => withRemainder(value, 0x537, 10) ^ 0x5412);
-const VERSIONS = Array.from({ length: 34 }, (_, index) => withRemainder(index + 7, 0x1f25, 12));
+const KNOWN_FORMATS = Array.from({ length: 32 }, (_, value) => withRemainder(value, 0x537, 10) ^ 0x5412);
+const KNOWN_VERSIONS = Array.from({ length: 34 }, (_, index) => withRemainder(index + 7, 0x1f25, 12));
 
 /** The index of the word that differs from one of these in the fewest bits, which are at most 3. Otherwise null. */
 function nearest(words, found) {
@@ -103,10 +103,10 @@ function nearest(words, found) {
 }
 
 /** The five bits of the format that was read from one or several places, or null. */
-export const correctFormat = (...found) => nearest(FORMATS, found);
+export const correctFormat = (...found) => nearest(KNOWN_FORMATS, found);
 
 /** The version that was read from one or several places, or null. */
 export function correctVersion(...found) {
-  const index = nearest(VERSIONS, found);
+  const index = nearest(KNOWN_VERSIONS, found);
   return index === null ? null : index + 7;
 }
