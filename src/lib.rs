@@ -253,7 +253,7 @@ pub mod order {
 
 /// Issued tickets, and check-in.
 pub mod ticket {
-    pub use crate::model::tickets::ticket::{
+    pub use crate::model::sale::ticket::{
         CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
         TicketStatus, TicketTypeOfTicket,
     };

@@ -3,8 +3,8 @@
 use super::columns::{Cell, Column, Read, columns};
 use crate::error::Result;
 use crate::model::payments::dispute::DisputeStatus;
-use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::sale::event::Event;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::settlement::SettlementSection::{
     Balance, Cancelled, Discounts, Disputes, DisputesTaken, Issued, OtherMoney, OtherPayments, Owed, Payments, Refunds,
     RefundsDue, Sold,

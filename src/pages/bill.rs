@@ -1,11 +1,11 @@
 //! The bill of an order, which becomes its receipt: what is paid for, what was paid, and what goes back.
 
 use crate::error::Result;
-use crate::model::payments::received_payment::ManualMethod;
-use crate::model::payments::refund::Refund;
 use crate::model::sale::event::Event;
 use crate::model::sale::order::Order;
 use crate::model::sale::receipt::{Receipt, ReceiptPayment};
+use crate::model::sale::received_payment::ManualMethod;
+use crate::model::sale::refund::Refund;
 use crate::model::values::amount::Amount;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;

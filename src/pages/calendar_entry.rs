@@ -12,8 +12,8 @@ use crate::model::sale::event::Event;
 use crate::model::sale::event::EventStatus;
 #[cfg(feature = "event-pages")]
 use crate::model::sale::event_page::EventPage;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::linked::LinkedTicket;
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::printed_text;
 

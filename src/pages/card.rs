@@ -7,7 +7,7 @@ use crate::documents::qr::{self, DarkRun};
 use crate::documents::{Content, Field, code_in_groups};
 use crate::error::Result;
 use crate::model::sale::event::{Event, EventStatus};
-use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
+use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
 use crate::rules::calendar::Zone;
 use crate::words::{self, Words};
 

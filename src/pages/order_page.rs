@@ -11,8 +11,8 @@ use crate::documents::{Content, TicketToPrint};
 use crate::error::Result;
 use crate::model::sale::event::EventStatus;
 use crate::model::sale::order::OrderStatus;
+use crate::model::sale::ticket::IssuedTicket;
 use crate::model::tickets::linked::{LinkedOrder, OrderPart};
-use crate::model::tickets::ticket::IssuedTicket;
 use crate::rules::printed_text;
 use crate::words::{self, Words};
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::model::payments::checkout::{CheckoutState, SettledCheckout};
-use crate::model::payments::received_payment::PaymentPurpose;
-use crate::model::payments::refund::Refund;
 use crate::model::sale::event::EventStatus;
 use crate::model::sale::order::{Order, OrderStatus, PaymentStatus};
 use crate::model::sale::receipt::Receipt;
+use crate::model::sale::received_payment::PaymentPurpose;
+use crate::model::sale::refund::Refund;
 use crate::model::values::amount::Amount;
 use crate::words::{self, Message, Words};
 

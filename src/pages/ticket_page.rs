@@ -12,8 +12,8 @@ use crate::documents::{Content, TicketToPrint};
 use crate::error::Result;
 use crate::form::picture::{MAX_SIDE, file_in_data_uri, is_data_uri, png_size, size};
 use crate::model::sale::event::EventStatus;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::linked::LinkedTicket;
-use crate::model::tickets::ticket::TicketStatus;
 use crate::words::{self, Words};
 
 #[derive(Template)]

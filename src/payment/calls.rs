@@ -12,7 +12,7 @@ use super::{
 };
 use crate::environment::ReusedThreads;
 use crate::fair::{Semaphore, Tenant};
-use crate::model::payments::gateway_account::{GatewayIdentity, GatewayKey};
+use crate::model::sale::gateway_account::{GatewayIdentity, GatewayKey};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;

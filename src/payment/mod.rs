@@ -24,19 +24,17 @@ pub use crate::model::payments::checkout::{
     OrderCheckout, RenewCheckoutResponse, SettledCheckout,
 };
 pub use crate::model::payments::dispute::{Dispute, DisputeStatus, ListDisputes};
-pub use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 pub use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
 pub use crate::model::payments::ledger_entry::{LedgerEntry, LedgerKind, ListLedgerEntries};
 pub use crate::model::payments::notice::NoticeOutcome;
 pub use crate::model::payments::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
-pub use crate::model::payments::received_payment::{
-    ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment,
-};
 pub use crate::model::payments::reconciliation::{
     Discrepancies, Discrepancy, Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, UnreadAccount,
 };
-pub use crate::model::payments::refund::{
+pub use crate::model::payments::statement::{StatementEvent, StatementLine};
+pub use crate::model::sale::gateway_account::{GatewayAccount, PaymentMode};
+pub use crate::model::sale::received_payment::{ListPayments, ManualMethod, MarkPaid, PaymentPurpose, ReceivedPayment};
+pub use crate::model::sale::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
     RefundSource, RefundStatus, SettledRefund,
 };
-pub use crate::model::payments::statement::{StatementEvent, StatementLine};

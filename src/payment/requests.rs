@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::form::declare::setters::with_setters;
-use crate::model::payments::gateway_account::GatewayAccount;
 use crate::model::payments::gateway_report::GatewayRefund;
-use crate::model::payments::refund::RefundSource;
 use crate::model::sale::customer::Customer;
+use crate::model::sale::gateway_account::GatewayAccount;
 use crate::model::sale::new_order::CheckoutRedirectUrls;
+use crate::model::sale::refund::RefundSource;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{CustomerId, EventId, OrderId, OrganizationId, RefundId};
 use crate::model::values::metadata::Metadata;

@@ -7,7 +7,7 @@ use super::event::status_at;
 use super::text::{is_blank, is_dash};
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::model::sale::event::EventStatus;
-use crate::model::tickets::ticket::CheckInTicket;
+use crate::model::sale::ticket::CheckInTicket;
 use crate::model::values::id::crockford;
 use crate::model::values::timestamp::Timestamp;
 

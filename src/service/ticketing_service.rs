@@ -21,7 +21,7 @@ use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
 use crate::fair::InUse;
-use crate::model::payments::gateway_account::GatewayKey;
+use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::tenants::caller::{Caller, Identity};
 use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;

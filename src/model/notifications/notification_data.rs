@@ -3,7 +3,7 @@
 
 use crate::enums::text_enum::text_enum;
 use crate::model::payments::dispute::DisputeStatus;
-use crate::model::payments::refund::RefundSource;
+use crate::model::sale::refund::RefundSource;
 use crate::model::values::amount::Amount;
 use crate::model::values::amounts::names_currency;
 use crate::model::values::id::{CustomerId, DisputeId, EventId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId};

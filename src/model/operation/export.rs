@@ -3,7 +3,7 @@
 use crate::enums::scope::Scope;
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
-use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;

@@ -1,8 +1,8 @@
 //! The ledger: every movement of money, in the order in which it was recorded. No entry is ever changed or removed.
 
-use super::gateway_account::PaymentMode;
-use super::received_payment::ManualMethod;
 use crate::enums::text_enum::text_enum;
+use crate::model::sale::gateway_account::PaymentMode;
+use crate::model::sale::received_payment::ManualMethod;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, DisputeId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId};
 use crate::model::values::page::{PageRequest, list_request};

@@ -2,12 +2,9 @@
 
 pub(crate) mod checkout;
 pub(crate) mod dispute;
-pub(crate) mod gateway_account;
 pub(crate) mod gateway_report;
 pub(crate) mod ledger_entry;
 pub(crate) mod notice;
 pub(crate) mod order_balance;
-pub(crate) mod received_payment;
 pub(crate) mod reconciliation;
-pub(crate) mod refund;
 pub(crate) mod statement;

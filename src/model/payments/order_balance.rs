@@ -1,6 +1,6 @@
 //! The balance of an order: what was received for it, what went back, and what still has to.
 
-use super::gateway_account::PaymentMode;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, PaymentId};
 use crate::model::values::responses::responses;

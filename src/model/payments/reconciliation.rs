@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::gateway_account::PaymentMode;
 use super::ledger_entry::LedgerKind;
 use crate::form::declare::setters::with_setters;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;

@@ -6,13 +6,15 @@ pub(crate) mod discount_value;
 pub(crate) mod event;
 #[cfg(feature = "event-pages")]
 pub(crate) mod event_page;
-#[cfg(feature = "event-pages")]
-pub(crate) mod form_token;
+pub(crate) mod gateway_account;
 pub(crate) mod new_order;
 pub(crate) mod order;
 #[cfg(feature = "server")]
 pub(crate) mod receipt;
+pub(crate) mod received_payment;
+pub(crate) mod refund;
 #[cfg(feature = "exports")]
 pub(crate) mod settlement;
 pub(crate) mod summary;
+pub(crate) mod ticket;
 pub(crate) mod ticket_type;

@@ -1,13 +1,13 @@
 //! Requests to create orders.
 
 use super::customer::NewCustomer;
+use super::received_payment::MarkPaid;
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{CountryCode, MaxLength, MinLength, SafeLink, Uri};
 use crate::form::limits::{LINE_LENGTH, URL_LENGTH};
-use crate::model::payments::received_payment::MarkPaid;
 use crate::model::values::amounts::Amounts;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::metadata::Metadata;

@@ -2,10 +2,10 @@
 
 use super::customer::Customer;
 use super::new_order::{CheckoutRedirectUrls, ShippingAddress};
+use super::ticket::TicketStatus;
 use crate::enums::text_enum::text_enum;
 use crate::form::limits::TextLimit::{Email, MaxLength};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{
     CustomerId, DiscountId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId,

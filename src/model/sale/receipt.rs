@@ -2,9 +2,9 @@
 
 use super::event::Event;
 use super::order::{Order, OrderDetails};
+use super::received_payment::{ManualMethod, PaymentPurpose};
+use super::refund::Refund;
 use crate::form::accepted::preferred_language;
-use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
-use crate::model::payments::refund::Refund;
 use crate::model::values::amount::Amount;
 use crate::model::values::timestamp::Timestamp;
 

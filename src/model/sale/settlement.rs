@@ -1,7 +1,7 @@
 //! The settlement of an event: what was sold, paid and given back, and what is left.
 
+use super::gateway_account::PaymentMode;
 use crate::enums::text_enum::text_enum;
-use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::EventId;
 use crate::model::values::responses::responses;

@@ -1,6 +1,6 @@
 //! The summary of an event: its orders, tickets and revenue.
 
-use crate::model::payments::gateway_account::PaymentMode;
+use super::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{EventId, TicketTypeId};
 use crate::model::values::responses::responses;

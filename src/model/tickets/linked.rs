@@ -1,10 +1,10 @@
 //! What a link leads to: a ticket, or an order with its tickets.
 
-use super::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::Order;
 #[cfg(feature = "server")]
 use crate::model::sale::receipt::Receipt;
+use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;

@@ -2,8 +2,9 @@
 
 #[cfg(feature = "documents")]
 pub(crate) mod document_link;
+#[cfg(feature = "event-pages")]
+pub(crate) mod form_token;
 #[cfg(feature = "documents")]
 pub(crate) mod linked;
 pub(crate) mod roster;
 pub(crate) mod scan;
-pub(crate) mod ticket;

@@ -6,7 +6,7 @@ use crate::form::declare::fields::form;
 use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems};
 use crate::form::limits::TextLimit::{MaxLength, MinLength, TicketCode, Uuid};
-use crate::model::tickets::ticket::TicketStatus;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::values::id::{ApiKeyId, EventId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::responses::responses;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Conflict, Reason};
 use crate::model::sale::event::EventStatus;
-use crate::model::tickets::ticket::TicketStatus;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::{Day, EventDays};

@@ -13,8 +13,8 @@
 use super::admission::Scanned;
 use crate::error::Reason;
 use crate::model::sale::event::EventStatus;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::scan::{LoggedKind, LoggedScan, ScanOutcome, Verdict};
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::ApiKeyId;
 use crate::model::values::timestamp::Timestamp;
 

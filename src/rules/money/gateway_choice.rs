@@ -1,6 +1,6 @@
 //! The names of payment gateways, and which gateway is asked about a checkout or a payment.
 
-use crate::model::payments::gateway_account::GatewayKey;
+use crate::model::sale::gateway_account::GatewayKey;
 
 pub(crate) const SANDBOX: &str = "sandbox";
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::pricing::ItemPrice;
 use crate::error::FieldErrors;
-use crate::model::payments::refund::RefundOrder;
+use crate::model::sale::refund::RefundOrder;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 

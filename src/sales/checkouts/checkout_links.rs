@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::CheckoutTerms;
-use crate::model::payments::gateway_account::GatewayIdentity;
-use crate::model::payments::received_payment::ManualMethod;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{CreateOrderResponse, Order, OrderStatus};
+use crate::model::sale::received_payment::ManualMethod;
 use crate::model::tenants::caller::Recorder;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};

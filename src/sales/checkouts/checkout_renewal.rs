@@ -15,7 +15,7 @@ use super::checkout_links::{GatewayTerms, LeasedStart};
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, RenewCheckoutResponse};
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
+use crate::model::sale::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{EventId, OrderId, OrganizationId};

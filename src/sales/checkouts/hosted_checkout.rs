@@ -8,9 +8,9 @@ use crate::form::accepted::preferred_language;
 use crate::model::payments::checkout::{
     CheckoutOutcome, CheckoutResult, CheckoutState, CheckoutStatus, HostedCheckout, SettledCheckout,
 };
-use crate::model::payments::gateway_account::GatewayIdentity;
-use crate::model::payments::received_payment::PaymentPurpose;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::order::{Order, OrderStatus, PaymentStatus};
+use crate::model::sale::received_payment::PaymentPurpose;
 use crate::model::values::id::{EventId, OrderId};
 use crate::rules::order::status_at_hold;
 use crate::store::Transaction;

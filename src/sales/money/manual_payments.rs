@@ -1,8 +1,8 @@
 //! Money that was taken manually.
 
 use crate::error::Result;
-use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
-use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
+use crate::model::sale::gateway_account::{GatewayAccount, PaymentMode};
+use crate::model::sale::received_payment::{ManualMethod, PaymentPurpose};
 use crate::model::tenants::caller::Recorder;
 use crate::store::LockedEvent;
 use crate::store::money::payments;

@@ -3,8 +3,8 @@
 use super::refund_lifecycle::Account;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
-use crate::model::payments::received_payment::ManualMethod;
-use crate::model::payments::refund::{MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, SettledRefund};
+use crate::model::sale::received_payment::ManualMethod;
+use crate::model::sale::refund::{MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, SettledRefund};
 use crate::model::tenants::caller::Recorder;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;

@@ -1,8 +1,8 @@
 //! The balance of an order, for whoever asks.
 
 use crate::error::Result;
-use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::payments::order_balance::{BalanceSums, OrderBalance, PaymentBalance};
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::store::Transaction;

@@ -7,7 +7,7 @@ use super::gateway_facts::{self, Listing};
 use super::refund_lifecycle::Account;
 use crate::error::Result;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
-use crate::model::payments::refund::RefundSource;
+use crate::model::sale::refund::RefundSource;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::payment_check::{check_again, next_check};
 use crate::store::LockedEvent;

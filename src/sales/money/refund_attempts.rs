@@ -6,7 +6,7 @@ use super::gateway_facts::{self, Listing};
 use super::refund_lifecycle::{Account, RefundTerms};
 use crate::error::Result;
 use crate::model::payments::gateway_report::GatewayRefund;
-use crate::model::payments::refund::RefundStatus;
+use crate::model::sale::refund::RefundStatus;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};

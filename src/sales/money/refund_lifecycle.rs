@@ -14,10 +14,10 @@
 //! it. There is no other place that decides whether, how much or by whom money goes back.
 
 use crate::error::{Error, Reason, Result};
-use crate::model::payments::gateway_account::{GatewayKey, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
-use crate::model::payments::received_payment::{ManualMethod, PaymentPurpose};
-use crate::model::payments::refund::{RefundSource, RefundStatus};
+use crate::model::sale::gateway_account::{GatewayKey, PaymentMode};
+use crate::model::sale::received_payment::{ManualMethod, PaymentPurpose};
+use crate::model::sale::refund::{RefundSource, RefundStatus};
 use crate::model::tenants::caller::Recorder;
 use crate::model::values::id::{DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;

@@ -4,8 +4,8 @@
 use super::money_notifications;
 use super::refund_lifecycle::Account;
 use crate::error::Result;
-use crate::model::payments::refund::RefundStatus;
 use crate::model::sale::order::PaymentStatus;
+use crate::model::sale::refund::RefundStatus;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::{Decision, DecisionState, Outcome, follow};

@@ -6,10 +6,10 @@
 use super::server_scans;
 use crate::error::{Conflict, Error, Reason, Result};
 use crate::form::request::Request;
+use crate::model::sale::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::tickets::scan::LoggedKind;
-use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket, TicketStatus};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::rules::ticket as rules;

@@ -5,12 +5,12 @@ use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::accepted::preferred_language;
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderDetails, OrderStatus};
+use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::tickets::document_link::LinkToken;
 #[cfg(feature = "server")]
 use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
-use crate::model::tickets::ticket::{IssuedTicket, TicketStatus};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
 #[cfg(feature = "server")]
 use crate::sales::orders::receipts;

@@ -10,12 +10,12 @@ use uuid::Uuid;
 use super::server_scans;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::notifications::notification_types::NotificationData;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tenants::caller::Identity;
 use crate::model::tickets::scan::{
     LoggedKind, LoggedScan, NewScan, OtherScan, ScanKind, ScanOutcome, ScanResult, ScannedTicket, UploadScans,
     UploadedScans, Verdict,
 };
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::Checked;
 use crate::rules::entrance::door::{self, no_door_link, time_of_scan};

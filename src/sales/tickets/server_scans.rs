@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use crate::error::{Reason, Result};
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tenants::caller::Identity;
 use crate::model::tickets::scan::{LoggedKind, LoggedScan, ScanOutcome, Verdict};
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Transaction;

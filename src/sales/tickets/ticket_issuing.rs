@@ -7,7 +7,7 @@ use crate::model::notifications::handler_notification::TicketCancelled;
 use crate::model::notifications::notification_data::{OrderCompleted, TicketIssued};
 use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
 use crate::model::sale::order::OrderTicket;
-use crate::model::tickets::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
+use crate::model::sale::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
 use crate::model::values::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::{checked, ticket as rules};
 use crate::sales::orders::hold_releases::ReleaseLimit;

@@ -4,7 +4,7 @@ use super::operation::{Operation, operation};
 use crate::enums::scope::Scope::OrdersRead;
 use crate::model::payments::dispute::ListDisputes;
 use crate::model::payments::ledger_entry::ListLedgerEntries;
-use crate::model::payments::received_payment::ListPayments;
+use crate::model::sale::received_payment::ListPayments;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -6,9 +6,9 @@ use crate::error::Reason::{
     CheckoutInProgress, DiscountUsedUp, EventCancelled, EventNotOnSale, LimitReached, MaxPerOrderExceeded,
     OrderNotCancellable, OrderNotPending, PaymentInProgress, SaleEnded, SaleNotStarted, SoldOut, TicketTypeNotOnSale,
 };
-use crate::model::payments::received_payment::MarkPaid;
 use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::ListOrders;
+use crate::model::sale::received_payment::MarkPaid;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -3,7 +3,7 @@
 use super::operation::{Operation, Route, operation};
 use crate::enums::scope::Scope::{OrdersRead, PaymentsWrite};
 use crate::error::Reason::{NoManualRefundDue, RefundExceedsPayment, RefundInProgress, RefundSettled, TicketCancelled};
-use crate::model::payments::refund::{ListRefunds, MarkRefunded, Refund, RefundOrder, RefundStatus};
+use crate::model::sale::refund::{ListRefunds, MarkRefunded, Refund, RefundOrder, RefundStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::page::Page;
 

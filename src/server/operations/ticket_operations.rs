@@ -8,10 +8,10 @@ use crate::error::Reason::{
     AlreadyCheckedIn, EventCancelled, EventNotOnSale, LimitReached, NoDoorLink, NoLongerValid, NotCheckedIn,
     NotValidToday, NotYetValid, SoldOut, TicketCancelled, WrongEvent,
 };
+use crate::model::sale::ticket::{CheckInTicket, IssueTickets, ListTickets};
 use crate::model::tenants::door_link::{CreateDoorLink, ListDoorLinks};
 use crate::model::tickets::roster::GetRoster;
 use crate::model::tickets::scan::{ListScans, UploadScans};
-use crate::model::tickets::ticket::{CheckInTicket, IssueTickets, ListTickets};
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![

@@ -4,11 +4,11 @@ use crate::documents::TicketDocument;
 use crate::enums::scope::Scope;
 use crate::error::Result;
 use crate::form::request::Nothing;
+use crate::model::sale::ticket::IssuedTicket;
 use crate::model::tenants::caller::IdempotentCall;
 #[cfg(feature = "server")]
 use crate::model::tickets::linked::{LinkVersion, OrderPart};
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
-use crate::model::tickets::ticket::IssuedTicket;
 #[cfg(feature = "server")]
 use crate::model::values::id::OrganizationId;
 use crate::model::values::id::TicketId;
@@ -244,9 +244,9 @@ mod tests {
     use crate::documents::TicketDocuments;
     use crate::model::sale::customer::NewCustomer;
     use crate::model::sale::event::{CreateEvent, EventStatus};
+    use crate::model::sale::ticket::IssueTickets;
     use crate::model::sale::ticket_type::CreateTicketType;
     use crate::model::tenants::organization::CreateOrganization;
-    use crate::model::tickets::ticket::IssueTickets;
     use crate::model::values::amount::Amount;
     use crate::store::Transaction;
 

@@ -4,12 +4,12 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::payments::checkout::{CheckoutStatus, OrderCheckout};
-use crate::model::payments::gateway_account::GatewayIdentity;
-use crate::model::payments::received_payment::{ManualMethod, MarkPaid};
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::new_order::{CreateOrder, PaymentChoice};
 use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
+use crate::model::sale::received_payment::{ManualMethod, MarkPaid};
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};

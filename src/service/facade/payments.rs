@@ -3,10 +3,10 @@
 use crate::enums::scope::Scope;
 use crate::error::Result;
 use crate::model::payments::checkout::GatewayPayment;
-use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::payments::notice::NoticeOutcome;
-use crate::model::payments::received_payment::{ListPayments, ReceivedPayment};
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::order::Order;
+use crate::model::sale::received_payment::{ListPayments, ReceivedPayment};
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
 use crate::model::values::page::Page;

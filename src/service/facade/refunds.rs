@@ -3,7 +3,7 @@
 use crate::enums::scope::Scope;
 use crate::error::{Error, Result, Unavailable};
 use crate::form::request::{Nothing, Request};
-use crate::model::payments::refund::{
+use crate::model::sale::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
 };
 use crate::model::tenants::caller::{Caller, IdempotentCall};

@@ -3,10 +3,10 @@
 use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
-use crate::model::tenants::caller::{Caller, IdempotentCall};
-use crate::model::tickets::ticket::{
+use crate::model::sale::ticket::{
     CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
+use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::values::id::TicketId;
 use crate::model::values::page::Page;
 use crate::rules::{checked_request, ticket as rules};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::form::accepted::preferred_language;
-use crate::model::payments::gateway_account::GatewayAccount;
+use crate::model::sale::gateway_account::GatewayAccount;
 use crate::model::sale::order::CreateOrderResponse;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};

@@ -2,7 +2,7 @@
 //! that were open meanwhile are looked up when a program runs the maintenance again.
 
 use crate::error::Result;
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
+use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
 use crate::payment::GatewayCalls;
 use crate::sales::checkouts::checkout_attempts::look_up_all_now;
 use crate::service::TicketingService;

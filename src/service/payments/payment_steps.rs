@@ -4,7 +4,7 @@
 use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, failing_last, in_turns};
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutStatus;
-use crate::model::payments::gateway_account::GatewayKey;
+use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, Waiting};
 use crate::sales::checkouts::checkout_attempts::claim_all;

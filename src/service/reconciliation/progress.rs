@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Result, StoreErrorKind};
-use crate::model::payments::gateway_account::PaymentMode;
 use crate::model::payments::ledger_entry::LedgerKind;
 use crate::model::payments::reconciliation::{
     Discrepancy, Reconcile, ReconcileProgress, ReconciledTotal, Reconciliation, add_to,
 };
 use crate::model::payments::statement::{StatementEvent, StatementLine};
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrganizationId, PaymentId, RefundId};
 use crate::model::values::timestamp::Timestamp;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::progress::{AccountRun, Run};
 use crate::error::{Error, Result};
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
 use crate::model::payments::reconciliation::{Reconcile, ReconcileProgress, Reconciliation, UnreadAccount};
+use crate::model::sale::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey};
 use crate::model::tenants::organization::ListOrganizations;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::page;

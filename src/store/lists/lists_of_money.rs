@@ -7,7 +7,7 @@ use super::page_ids::{self, PageIds};
 use super::pages::read_page_of;
 use crate::environment::first_of;
 use crate::error::Result;
-use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::id::{EventId, Id, Kind, OrderId, OrganizationId};
 use crate::model::values::page::{Page, PageRequest};
 use crate::model::values::timestamp::Timestamp;

@@ -5,7 +5,7 @@ use super::page_ids::{PageIds, ranges};
 use super::pages::{read_page, read_page_of};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
-use crate::model::tickets::ticket::{IssuedTicket, ListTickets, TicketStatus};
+use crate::model::sale::ticket::{IssuedTicket, ListTickets, TicketStatus};
 use crate::model::values::id::{CustomerId, EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;

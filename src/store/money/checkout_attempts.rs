@@ -4,7 +4,7 @@
 use super::gateway_identity::{self, WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::error::Result;
 use crate::model::payments::checkout::CheckoutStatus;
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayKey};
+use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey};
 use crate::model::values::id::{EventId, OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, LATEST_DUE};

@@ -3,7 +3,7 @@
 
 use super::gateway_identity;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::new_order::{CheckoutRedirectUrls, CreateOrder};
 use crate::model::sale::order::Order;
 use crate::model::values::id::{OrderId, OrganizationId};

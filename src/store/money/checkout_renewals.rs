@@ -6,7 +6,7 @@ use super::gateway_identity;
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::CheckoutStatus;
-use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;

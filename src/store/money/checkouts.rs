@@ -4,7 +4,7 @@ use super::gateway_identity;
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::OrderCheckout;
-use crate::model::payments::gateway_account::GatewayIdentity;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::order::{Order, Payment, PaymentStatus};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::store::columns::row_struct;

@@ -2,7 +2,7 @@
 //! NULL if the gateway is not known.
 
 use crate::error::Result;
-use crate::model::payments::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey, PaymentMode};
+use crate::model::sale::gateway_account::{GatewayAccount, GatewayIdentity, GatewayKey, PaymentMode};
 use crate::rules::money::gateway_choice::is_asked;
 use crate::store::columns::row_struct;
 use crate::store::{Bind, FromValue, Row, Transaction, Value};

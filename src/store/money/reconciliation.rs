@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::environment::first_of;
 use crate::error::Result;
-use crate::model::payments::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::payments::ledger_entry::LedgerKind;
+use crate::model::sale::gateway_account::{GatewayAccount, PaymentMode};
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{LedgerEntryId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::timestamp::Timestamp;

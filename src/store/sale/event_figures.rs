@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::sales_figures::MoneyFigures;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::payments::gateway_account::PaymentMode;
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;

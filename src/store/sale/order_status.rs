@@ -2,8 +2,8 @@
 
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::CheckoutStatus;
-use crate::model::payments::gateway_account::GatewayIdentity;
 use crate::model::sale::event::EventStatus;
+use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::values::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;

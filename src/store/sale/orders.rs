@@ -8,7 +8,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::customer::Customer;
 use crate::model::sale::new_order::CreateOrder;
 use crate::model::sale::order::{Order, OrderItem, OrderStatus, OrderSummary, OrderTicket, Payment};
-use crate::model::tickets::ticket::TicketStatus;
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{CustomerId, EventId, OrderId, OrderItemId, OrganizationId};

@@ -6,7 +6,7 @@ use super::link_urls;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::sale::customer::Customer;
 use crate::model::sale::order::OrderTicket;
-use crate::model::tickets::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
+use crate::model::sale::ticket::{IssuedTicket, NewTicket, TicketStatus, TicketTypeOfTicket};
 use crate::model::values::id::{
     ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, OrganizationId, TicketId, TicketTypeId,
 };

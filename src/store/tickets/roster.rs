@@ -12,11 +12,11 @@ use std::time::Duration;
 use crate::enums::text_enum::TextEnum;
 use crate::environment::first_of;
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::roster::{
     Roster, RosterCounts, RosterEvent, RosterOrder, RosterOrderTicket, RosterTicket, RosterTicketType, ScanConflict,
 };
 use crate::model::tickets::scan::OtherScan;
-use crate::model::tickets::ticket::TicketStatus;
 use crate::model::values::id::{EventId, OrderId, OrganizationId, ScanId, TicketId, TicketTypeId};
 use crate::model::values::page::UNKNOWN_CURSOR;
 use crate::model::values::timestamp::Timestamp;

@@ -4,7 +4,7 @@ use super::issued_tickets::{decode, ticket_columns};
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
-use crate::model::tickets::ticket::{CheckInTicket, IssuedTicket};
+use crate::model::sale::ticket::{CheckInTicket, IssuedTicket};
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::entrance::admission::Scanned;

@@ -1,5 +1,6 @@
 //! Refunds of payments, through the gateway or manually.
 
+use super::order::Order;
 use super::received_payment::ManualMethod;
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
@@ -7,7 +8,6 @@ use crate::form::limits::LINE_LENGTH;
 use crate::form::limits::ListLimit::{MaxItems, MinItems, Unique};
 use crate::form::limits::NumberLimit::Above;
 use crate::form::limits::TextLimit::{MaxLength, MinLength};
-use crate::model::sale::order::Order;
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{EventId, OrderId, PaymentId, RefundId, TicketId};
 use crate::model::values::page::{PageRequest, list_request};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
-use super::new_order::NewOrderItem;
-use crate::model::tickets::document_link::{DocumentLinks, FORM_CODE_BYTES};
+use super::document_link::{DocumentLinks, FORM_CODE_BYTES};
+use crate::model::sale::new_order::NewOrderItem;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
 

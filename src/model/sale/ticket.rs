@@ -1,11 +1,11 @@
 //! Issued tickets: what a person shows at the entrance.
 
+use super::customer::{Customer, NewCustomer};
 use crate::enums::text_enum::text_enum;
 use crate::form::declare::fields::form;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Email, MaxLength, MinLength, TicketCode};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
-use crate::model::sale::customer::{Customer, NewCustomer};
 use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::{PageRequest, list_request};
