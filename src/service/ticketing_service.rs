@@ -29,7 +29,7 @@ use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::rules::money::gateway_choice::is_asked;
-use crate::sales::orders::holds::HoldTerms;
+use crate::sales::catalog::holds::HoldTerms;
 use crate::store::tenants::change_context;
 use crate::store::webhooks::{outbox, outbox_backlog};
 use crate::store::{EventKey, LockedEvent, Store, Transaction};

@@ -1,5 +1,7 @@
 //! Creation, update and deletion of discounts, and the validation of a discount code for a basket.
 
+use super::discount_use::subtract_expired_uses;
+use super::hold_releases::{ReleaseLimit, count_uses};
 use super::references::{UNKNOWN_EVENT, check_ticket_types};
 use crate::error::{FieldErrors, Result};
 use crate::form::change::Change;
@@ -14,8 +16,6 @@ use crate::model::values::id::{DiscountId, EventId, OrganizationId, TicketTypeId
 use crate::rules::count_limit::{AUTOMATIC_DISCOUNTS, is_enabled_automatic};
 use crate::rules::discount as rules;
 use crate::rules::money::amount_limits::decimals_of_stored;
-use crate::sales::orders::discount_use::subtract_expired_uses;
-use crate::sales::orders::hold_releases::{ReleaseLimit, count_uses};
 use crate::store::sale::{discounts, events};
 use crate::store::{LockedEvent, Transaction};
 

@@ -1,5 +1,7 @@
 //! Creation, update and deletion of ticket types.
 
+use super::hold_releases::ReleaseLimit;
+use super::inventory;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Request;
 use crate::model::sale::ticket_type::{CreateTicketType, TicketType, TicketTypeFields, UpdateTicketType};
@@ -8,8 +10,6 @@ use crate::model::values::id::{EventId, OrganizationId, TicketTypeId};
 use crate::rules::count_limit::TICKET_TYPES;
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::rules::ticket_type as rules;
-use crate::sales::orders::hold_releases::ReleaseLimit;
-use crate::sales::orders::inventory;
 use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{events, ticket_types};

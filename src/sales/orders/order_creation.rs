@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
-use super::discount_use::{self, OrderPricing, Priced};
-use super::hold_releases::ReleaseLimit;
-use super::holds::HoldTerms;
-use super::inventory;
 use crate::error::{Error, FieldErrors, Result};
 use crate::model::notifications::handler_notification::OrderCreated;
 use crate::model::notifications::notification_data::OrderCompleted;
@@ -19,6 +15,10 @@ use crate::rules::money::pricing::{self, ItemPrice, OrderPrice};
 use crate::rules::order::Sale;
 use crate::rules::ticket_type::Offer;
 use crate::rules::{self, Checked};
+use crate::sales::catalog::discount_use::{self, OrderPricing, Priced};
+use crate::sales::catalog::hold_releases::ReleaseLimit;
+use crate::sales::catalog::holds::HoldTerms;
+use crate::sales::catalog::inventory;
 use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
 use crate::sales::tickets::ticket_issuing;
 use crate::store::sale::customers::StoredCustomer;

@@ -5,15 +5,13 @@
 //!
 //! | from | to | when |
 //! |---|---|---|
-//! | pending | completed | it is paid: [`receive`](crate::sales::money::received_payments::receive), [`mark_paid`] |
+//! | pending | completed | it is paid: [`receive`](crate::sales::orders::received_payments::receive), [`mark_paid`] |
 //! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
 //! | completed | cancelled | [`cancel`] |
 //! | expired | completed | [`mark_paid`], or a late payment before the end of the event, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
-use super::hold_releases::ReleaseLimit;
-use super::{discount_use, holds, inventory};
 use crate::error::{Error, Reason, Result};
 use crate::model::notifications::notification_data::{OrderCancelled, OrderCompleted};
 use crate::model::notifications::notification_types::NotificationData;
@@ -27,6 +25,8 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
+use crate::sales::catalog::hold_releases::ReleaseLimit;
+use crate::sales::catalog::{discount_use, holds, inventory};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::money::manual_payments::{self, ManualPayment};

@@ -1,7 +1,5 @@
 //! The price of tickets that a customer has chosen on the page of an event, before there is an order.
 
-use super::discount_use::{self, OrderPricing};
-use super::hold_releases::ReleaseLimit;
 use crate::error::Result;
 use crate::model::sale::customer::NewCustomer;
 use crate::model::sale::discount::DiscountRefusal;
@@ -10,6 +8,8 @@ use crate::model::sale::new_order::{CreateOrder, NewOrderItem};
 use crate::model::values::amount::Amount;
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::rules::money::pricing::{self, ItemPrice};
+use crate::sales::catalog::discount_use::{self, OrderPricing};
+use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::store::Transaction;
 
 /// Prices these tickets of an event, each type once, as an order of them would be. With a code that does not apply,

@@ -1,8 +1,6 @@
 //! Tickets: check-in, tickets without an order, and what a link leads to.
 
 pub(crate) mod check_in;
-#[cfg(feature = "documents")]
-pub(crate) mod linked_documents;
 pub(crate) mod scan_uploads;
 pub(crate) mod server_scans;
 pub(crate) mod ticket_issuing;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::model::tenants::caller::Identity;
 use crate::model::values::id::OrganizationId;
-use crate::sales::orders::hold_releases::{ReleaseLimit, exceeds_release_limit, release_batch};
+use crate::sales::catalog::hold_releases::{ReleaseLimit, exceeds_release_limit, release_batch};
 use crate::service::TicketingService;
 use crate::service::background::skipped_rows::SkippedTable;
 use crate::store::sale::order_status::ExpiredHold;

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::form::request::Request;
 use crate::model::tenants::caller::{IdempotentCall, Identity};
 use crate::model::tenants::idempotency::Replayable;
+use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
-use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::service::TicketingService;
 use crate::store::{EventKey, LockedEvent, Transaction};
 

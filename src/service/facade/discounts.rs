@@ -11,8 +11,8 @@ use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::DiscountId;
 use crate::model::values::page::Page;
 use crate::sales::catalog::discount_changes;
+use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::orders::hold_releases::ReleaseLimit;
 use crate::service::TicketingService;
 use crate::store::sale::discounts;
 

@@ -13,7 +13,7 @@ use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::values::id::OrganizationId;
 use crate::model::values::id::TicketId;
 use crate::sales::idempotent_operation::OperationTarget;
-use crate::sales::tickets::linked_documents;
+use crate::sales::orders::linked_documents;
 use crate::service::TicketingService;
 use crate::store::sale::ticket_types;
 #[cfg(feature = "server")]

@@ -9,7 +9,7 @@ use crate::error::{Error, ResourceKind, Result};
 use crate::model::tenants::caller::Caller;
 use crate::model::tickets::linked::DocumentVersion;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
-use crate::sales::tickets::linked_documents;
+use crate::sales::orders::linked_documents;
 use crate::service::TicketingService;
 use crate::service::opening::builder::Builder;
 use crate::store::Transaction;

@@ -16,7 +16,7 @@ use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::money::gateway_choice::is_name;
-use crate::sales::orders::holds::HoldTerms;
+use crate::sales::catalog::holds::HoldTerms;
 use crate::service::background::deferred_rows::DeferredRows;
 use crate::service::background::notification_handler::{self, NotificationHandler};
 use crate::service::background::skipped_rows::SkippedRows;

@@ -10,7 +10,7 @@ use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayError, LookUp, PaymentLookUp, Waiting};
 use crate::sales::checkouts::hosted_checkout::ToSettle;
 use crate::sales::checkouts::{checkout_attempts, hosted_checkout};
-use crate::sales::money::gateway_facts::Listing;
+use crate::sales::orders::gateway_facts::Listing;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::{self, CheckoutOrder};
 

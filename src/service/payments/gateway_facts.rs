@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, Waiting};
-use crate::sales::money::gateway_facts::{self, Listing, Recorded};
+use crate::sales::orders::gateway_facts::{self, Listing, Recorded};
 use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;

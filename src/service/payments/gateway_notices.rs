@@ -8,7 +8,7 @@ use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp, Waiting};
 use crate::sales::checkouts::hosted_checkout;
-use crate::sales::money::gateway_facts::Listing;
+use crate::sales::orders::gateway_facts::Listing;
 use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::{self, CheckoutOrder};

@@ -7,7 +7,7 @@ use crate::model::payments::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp, PaymentGateway, Waiting};
 use crate::rules::money::checkout_schedule::MAX_ATTEMPTS;
 use crate::sales::checkouts::checkout_attempts;
-use crate::sales::money::gateway_facts::Listing;
+use crate::sales::orders::gateway_facts::Listing;
 use crate::service::TicketingService;
 use crate::store::LockedEvent;
 use crate::store::money::checkout_attempts::{self as open_checkouts, CheckoutAttempt};

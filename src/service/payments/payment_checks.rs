@@ -4,7 +4,7 @@ use super::gateway_facts::{Ask, list_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::payment::{GatewayCalls, Waiting};
-use crate::sales::money::payment_checks;
+use crate::sales::orders::payment_checks;
 use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::DuePayment;

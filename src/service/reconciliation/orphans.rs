@@ -15,8 +15,8 @@ use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, RefundId};
 use crate::payment::{LookUp, PaymentLookUp, RefundRequest, Waiting};
-use crate::sales::money::gateway_facts::Listing;
 use crate::sales::money::statement_lines::Comparison;
+use crate::sales::orders::gateway_facts::Listing;
 use crate::service::payments::gateway_facts::{Ask, list_facts};
 use crate::store::money::checkouts::CheckoutOrder;
 

@@ -1,7 +1,6 @@
 //! Refunds of a part of an order: of some of its tickets, or of an amount. Also withdraws refunds.
 
-use super::refund_lifecycle::{self, Account, RefundTerms};
-use super::refund_outcomes::Decided;
+use super::order_lifecycle;
 use crate::error::{Error, FieldErrors, Reason, ResourceKind, Result};
 use crate::form::request::Request;
 use crate::model::sale::order::OrderStatus;
@@ -14,7 +13,8 @@ use crate::model::values::id::{OrderId, OrganizationId, RefundId, TicketId};
 use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
-use crate::sales::orders::order_lifecycle;
+use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
+use crate::sales::money::refund_outcomes::Decided;
 use crate::sales::tickets::ticket_issuing;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{NewRefund, StoredRefund};

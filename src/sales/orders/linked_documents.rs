@@ -1,6 +1,8 @@
 //! What the link of a ticket or of an order leads to. The token in the link authorizes the reader; a wrong one is
 //! answered as one of a ticket or an order that does not exist.
 
+#[cfg(feature = "server")]
+use super::receipts;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::accepted::preferred_language;
 use crate::model::sale::event::{Event, EventStatus};
@@ -12,8 +14,6 @@ use crate::model::tickets::document_link::LinkToken;
 use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
-#[cfg(feature = "server")]
-use crate::sales::orders::receipts;
 use crate::store::Transaction;
 use crate::store::sale::{events, order_details, orders, ticket_types};
 use crate::store::tenants::organizations;

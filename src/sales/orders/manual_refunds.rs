@@ -1,6 +1,6 @@
 //! Money that was returned manually.
 
-use super::refund_lifecycle::Account;
+use super::order_lifecycle;
 use crate::error::{Error, FieldErrors, Reason, Result};
 use crate::form::request::Request;
 use crate::model::sale::received_payment::ManualMethod;
@@ -10,7 +10,7 @@ use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
-use crate::sales::orders::order_lifecycle;
+use crate::sales::money::refund_lifecycle::Account;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::{payments, refunds};
 use crate::store::sale::{order_status, orders};

@@ -1,8 +1,7 @@
 //! Payments that are received through the gateway. One that completes no order goes back.
 
 use super::gateway_facts::{self, Listing};
-use super::money_notifications;
-use super::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
+use super::order_lifecycle;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, GatewayPayment};
 use crate::model::sale::gateway_account::{GatewayAccount, PaymentMode};
@@ -12,8 +11,9 @@ use crate::model::sale::refund::RefundSource;
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, PaymentId};
-use crate::sales::orders::hold_releases::ReleaseLimit;
-use crate::sales::orders::order_lifecycle;
+use crate::sales::catalog::hold_releases::ReleaseLimit;
+use crate::sales::money::money_notifications;
+use crate::sales::money::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
 use crate::store::LockedEvent;
 use crate::store::money::payments::{NewPayment, StoredPayment};
 use crate::store::money::refunds::{DueRefund, NewRefund};

@@ -1,7 +1,7 @@
 //! What a payment gateway says about refunds and disputes of a payment. It may say so several times, late, and in any
 //! order: each fact is recorded once, and the balance of the payment is followed.
 
-use super::refund_lifecycle::Account;
+use super::order_lifecycle;
 use crate::error::Result;
 use crate::model::payments::dispute::{Dispute, DisputeStatus};
 use crate::model::payments::gateway_report::{GatewayDispute, GatewayRefund, RefundState};
@@ -10,7 +10,7 @@ use crate::model::sale::received_payment::PaymentPurpose;
 use crate::model::sale::refund::{RefundSource, RefundStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId};
-use crate::sales::orders::order_lifecycle;
+use crate::sales::money::refund_lifecycle::Account;
 use crate::store::money::disputes::NewDispute;
 use crate::store::money::ledger::ReturnedBy;
 use crate::store::money::payments::StoredPayment;
@@ -19,7 +19,7 @@ use crate::store::money::{disputes, ledger, payments, refunds};
 use crate::store::sale::order_status::OrderState;
 use crate::store::{LockedEvent, Transaction};
 
-use super::money_notifications;
+use crate::sales::money::money_notifications;
 
 /// The refunds and disputes of a payment, as its gateway lists them.
 #[derive(Debug, Clone, Default)]

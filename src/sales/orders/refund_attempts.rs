@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::gateway_facts::{self, Listing};
-use super::refund_lifecycle::{Account, RefundTerms};
 use crate::error::Result;
 use crate::model::payments::gateway_report::GatewayRefund;
 use crate::model::sale::refund::RefundStatus;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};
+use crate::sales::money::refund_lifecycle::{Account, RefundTerms};
 use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{DueRefund, StoredRefund};

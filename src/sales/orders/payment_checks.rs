@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use super::gateway_facts::{self, Listing};
-use super::refund_lifecycle::Account;
 use crate::error::Result;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::sale::refund::RefundSource;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::payment_check::{check_again, next_check};
+use crate::sales::money::refund_lifecycle::Account;
 use crate::store::LockedEvent;
 use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::{DuePayment, StoredPayment};
