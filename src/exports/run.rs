@@ -19,8 +19,8 @@ use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::{Checked, checked, file_name};
+use crate::store::orders::order_details::{self, StoredDetails};
 use crate::store::sale::events;
-use crate::store::sale::order_details::{self, StoredDetails};
 use crate::store::{Row, Store, Transaction};
 
 /// How long the rows of an export may be read: as long, the log of a database file grows by what is written.

@@ -1,7 +1,7 @@
 //! Persistence: the statements of every table, and the transactions in which they run.
 //!
-//! There is a file for each table or resource, in the folder of its subject: `sale`, `tickets`, `money`, `webhooks`,
-//! `tenants`. It holds the statements next to the functions that run them and decode their rows. `lists` has the
+//! There is a file for each table or resource, in the folder of its subject: `tenants`, `sale`, `tickets`, `orders`,
+//! `money`, `webhooks`. It holds the statements next to the functions that run them and decode their rows. `lists` has the
 //! filtered lists, and `commits` what is reported when a transaction is durable. `engine` runs transactions,
 //! `migrations` defines the schema, and `check` looks for violated invariants. The store makes no business decisions:
 //! `sales` and `rules` do.
@@ -26,12 +26,14 @@ pub(crate) mod check;
 mod columns;
 mod commits;
 mod engine;
+mod link_urls;
 pub(crate) mod lists;
 pub(crate) mod maintenance_clock;
 mod migrations;
 pub(crate) mod money;
 mod newest_id;
 mod open_database;
+pub(crate) mod orders;
 pub(crate) mod sale;
 pub(crate) mod tenants;
 pub(crate) mod tickets;
@@ -45,7 +47,8 @@ pub(crate) use engine::{
     Transaction,
 };
 use engine::{
-    Constraint, FromValue, Query, RowLength, RowLock, StatementError, Value, event_statement, from_json, on_violation,
+    Constraint, EventOwner, FromValue, Query, RowLength, RowLock, StatementError, Value, event_statement, from_json,
+    on_violation,
 };
 #[cfg(feature = "postgres")]
 pub(crate) use engine::{PostgresOptions, ServerClock};

@@ -11,11 +11,15 @@ use super::commits::commit_notifier::CommitListener;
 use super::commits::counters::Counters;
 use super::commits::subscriber_queues::Subscription;
 use super::engine::{
-    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, LockedEvent, ReaderOptions, Transaction,
-    on_engine,
+    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, LockedEvent, ReaderOptions, Tables,
+    Transaction, on_engine,
 };
 #[cfg(feature = "postgres")]
 use super::engine::{PostgresOptions, copy_to_postgres, sqlite};
+use super::link_urls;
+use super::newest_id;
+use super::sale::events;
+use super::tenants::organizations;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 #[cfg(feature = "exports")]
@@ -37,7 +41,13 @@ impl Store {
     /// Opens the database, and creates or migrates its schema.
     pub(crate) fn open(options: &EngineOptions, readers: ReaderOptions, environment: &Environment) -> Result<Self> {
         let after_commit = AfterCommit::default();
-        let engine = Engine::open(options, readers, environment, after_commit.clone())?;
+        let tables = Tables {
+            newest_id: newest_id::newest_id,
+            open_links: link_urls::open_links,
+            any_row: organizations::any,
+            event_owner: events::owner_of,
+        };
+        let engine = Engine::open(options, readers, environment, after_commit.clone(), tables)?;
         Ok(Self { engine, after_commit })
     }
 

@@ -11,8 +11,8 @@ use super::holds::expire_all;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
 use crate::sales::each_row::SkippedRow;
+use crate::store::orders::order_status::{self, ExpiredHold, ExpiredReservation};
 use crate::store::sale::events;
-use crate::store::sale::order_status::{self, ExpiredHold, ExpiredReservation};
 use crate::store::{EventKey, LockedEvent, Transaction};
 
 /// How many expired holds a transaction looks at, for all its ticket types and its discount, and at once.

@@ -15,9 +15,11 @@ use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::store::Transaction;
-use crate::store::sale::{events, order_details, orders, ticket_types};
+use crate::store::orders::printed_tickets;
+use crate::store::orders::{order_details, orders};
+use crate::store::sale::{events, ticket_types};
 use crate::store::tenants::organizations;
-use crate::store::tickets::{document_links, issued_tickets, printed_tickets};
+use crate::store::tickets::{document_links, issued_tickets};
 
 /// Reads a ticket type: with its logo, with a small one only, or as if it had none.
 pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeId) -> Result<TicketType>;

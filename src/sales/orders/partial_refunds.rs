@@ -19,8 +19,9 @@ use crate::sales::tickets::ticket_issuing;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{NewRefund, StoredRefund};
 use crate::store::money::{payments, refunds};
-use crate::store::sale::order_status::OrderState;
-use crate::store::sale::{order_items, orders};
+use crate::store::orders::order_status::OrderState;
+use crate::store::orders::orders;
+use crate::store::sale::order_items;
 use crate::store::tickets::issued_tickets;
 use crate::store::{LockedEvent, Transaction};
 

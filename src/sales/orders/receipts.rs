@@ -5,7 +5,8 @@ use crate::model::sale::receipt::{OrderOnPage, Receipt, ReceiptPayment};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::store::Transaction;
 use crate::store::money::{payments, refunds};
-use crate::store::sale::{events, order_details, orders};
+use crate::store::orders::{order_details, orders};
+use crate::store::sale::events;
 use crate::store::tenants::organizations;
 
 /// Returns what the pages say on which an order is paid.

@@ -14,7 +14,7 @@ use crate::service::TicketingService;
 use crate::service::background::maintenance_steps::{Run, cancel_orders_of};
 use crate::service::ticketing_service::Inner;
 use crate::store::LockedEvent;
-use crate::store::lists::event_lists;
+use crate::store::sale::event_lists;
 use crate::store::sale::{event_cancellations, event_figures, events};
 
 /// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this

@@ -21,9 +21,9 @@ use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::sales::money::manual_payments::ManualPayment;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::service::TicketingService;
-use crate::store::lists::order_lists;
 use crate::store::money::checkouts;
-use crate::store::sale::{order_details, orders};
+use crate::store::orders::order_lists;
+use crate::store::orders::{order_details, orders};
 
 /// # Orders
 impl TicketingService {

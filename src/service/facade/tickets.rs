@@ -15,8 +15,8 @@ use crate::sales::tickets::check_in::{self, Scan};
 use crate::sales::tickets::ticket_issuing;
 use crate::service::TicketingService;
 use crate::store::Transaction;
-use crate::store::lists::ticket_lists;
 use crate::store::tickets::issued_tickets;
+use crate::store::tickets::ticket_lists;
 
 /// A scan by this caller: with a key of one event, it is a scan at the entrance of that event.
 fn at_entrance(caller: &Caller, mut request: Request<CheckInTicket>) -> Result<Request<CheckInTicket>> {

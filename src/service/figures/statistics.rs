@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::model::operation::statistics::{Backlog, Statistics};
 use crate::payment::GatewayCalls;
 use crate::service::TicketingService;
-use crate::store::money::gateway_identity::WaitingAtGateway;
 use crate::store::money::{checkout_attempts, disputes, refunds};
+use crate::store::sale::gateway_identity::WaitingAtGateway;
 use crate::store::sale::seat_counts;
 use crate::store::webhooks::outbox_backlog;
 

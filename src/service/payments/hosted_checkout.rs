@@ -16,7 +16,7 @@ use crate::sales::orders::receipts;
 use crate::service::TicketingService;
 #[cfg(feature = "server")]
 use crate::store::money::checkouts::CheckoutOrder;
-use crate::store::sale::orders;
+use crate::store::orders::orders;
 
 /// # The checkout page of the sandbox
 impl TicketingService {

@@ -10,8 +10,8 @@ use crate::service::background::maintenance_steps::{Batches, Run, in_batches};
 use crate::service::background::skipped_rows::SkippedTable;
 use crate::service::opening::downtime::{State, is_record_due};
 use crate::store::money::checkout_attempts::{self, OpenCheckout};
-use crate::store::money::gateway_identity::WaitingAtGateway;
 use crate::store::money::{payments, refunds};
+use crate::store::sale::gateway_identity::WaitingAtGateway;
 use crate::store::{Transaction, maintenance_clock};
 
 impl TicketingService {

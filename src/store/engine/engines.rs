@@ -4,6 +4,7 @@ use super::after_commit::AfterCommit;
 use super::engine_options::{EngineOptions, ReaderOptions};
 use super::snapshots::Snapshots;
 use super::sqlite::SqliteEngine;
+use super::tables::Tables;
 use crate::environment::Environment;
 use crate::error::Result;
 #[cfg(feature = "postgres")]
@@ -34,15 +35,16 @@ impl Engine {
         readers: ReaderOptions,
         environment: &Environment,
         after_commit: AfterCommit,
+        tables: Tables,
     ) -> Result<Self> {
         match options {
             EngineOptions::Sqlite { location, migration } => {
-                let engine = SqliteEngine::open(location, readers, *migration, environment, after_commit);
+                let engine = SqliteEngine::open(location, readers, *migration, environment, after_commit, tables);
                 engine.map(|engine| Self::Sqlite(Box::new(engine)))
             }
             #[cfg(feature = "postgres")]
             EngineOptions::Postgres(options) => {
-                let engine = super::postgres::PostgresEngine::open(options, readers, environment, after_commit);
+                let engine = super::postgres::PostgresEngine::open(options, readers, environment, after_commit, tables);
                 engine.map(|engine| Self::Postgres(Box::new(engine)))
             }
         }

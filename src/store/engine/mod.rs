@@ -20,6 +20,7 @@ pub(super) mod snapshots;
 mod sql;
 pub(super) mod sqlite;
 mod sync;
+mod tables;
 mod transaction;
 mod transaction_cache;
 
@@ -40,5 +41,6 @@ pub(crate) use sql::values::{Bind, FromValue, Value, from_json};
 pub(super) use sql::violation::{Constraint, StatementError, on_violation};
 pub(super) use sqlite::ClosingResult;
 pub(crate) use sqlite::Location;
+pub(super) use tables::{EventOwner, Tables};
 pub(super) use transaction::RowLength;
 pub(crate) use transaction::{Savepoint, Transaction};

@@ -1,7 +1,6 @@
 //! What the gateway is still to be asked about checkouts: to close one whose order has ended, and the outcome of one
 //! whose payment was not reported.
 
-use super::gateway_identity::{self, WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::error::Result;
 use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey};
@@ -9,6 +8,7 @@ use crate::model::values::id::{EventId, OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, LATEST_DUE};
 use crate::store::columns::row_struct;
+use crate::store::sale::gateway_identity::{self, WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::store::{LockedEvent, Transaction};
 
 const BEGIN_CLOSING: &str = "UPDATE checkouts SET status = 'CLOSING', next_attempt_at = ?2, attempts = 0

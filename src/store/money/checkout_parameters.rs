@@ -1,7 +1,6 @@
 //! The order that a checkout is for, with everything that the request for it contains. What changes later, such as the
 //! title of the event, is stored with the checkout, so that the request can be repeated unchanged.
 
-use super::gateway_identity;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::new_order::{CheckoutRedirectUrls, CreateOrder};
@@ -10,7 +9,8 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::json;
-use crate::store::sale::{order_details, orders};
+use crate::store::orders::{order_details, orders};
+use crate::store::sale::gateway_identity;
 use crate::store::{LockedEvent, Row, Transaction};
 
 const INSERT: &str = "INSERT INTO checkouts (order_id, status, renewals, expires_at, next_attempt_at, parameters,

@@ -2,7 +2,6 @@
 //! order, and `replaced_checkouts` the earlier ones.
 
 use super::checkouts::find_order;
-use super::gateway_identity;
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::CheckoutStatus;
@@ -10,6 +9,7 @@ use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;
+use crate::store::sale::gateway_identity;
 use crate::store::{Constraint, LockedEvent, Transaction, on_violation};
 
 const CURRENT: &str = "SELECT o.payment_reference, o.payment_link, c.status, c.expires_at, c.renewals, c.lease_ends_at,

@@ -1,6 +1,5 @@
 //! Checkouts: the payment link of an order, and the gateway's reference of its payment.
 
-use super::gateway_identity;
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::payments::checkout::OrderCheckout;
@@ -8,6 +7,7 @@ use crate::model::sale::gateway_account::GatewayIdentity;
 use crate::model::sale::order::{Order, Payment, PaymentStatus};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::store::columns::row_struct;
+use crate::store::sale::gateway_identity;
 use crate::store::{Constraint, LockedEvent, Transaction, on_violation};
 
 const RECORD: &str = "UPDATE orders SET payment_link = ?3, payment_reference = ?4,

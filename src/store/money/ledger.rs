@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::gateway_identity::bind_account;
+use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use super::payments::{self, StoredPayment};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
@@ -21,8 +21,8 @@ use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
-use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::store::lists::page_ids::{ranges, select_ids};
+use crate::store::sale::gateway_identity::bind_account;
 use crate::store::{LockedEvent, Row, Transaction};
 
 columns! {

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use super::checkouts::CheckoutOrder;
-use super::gateway_identity::{WaitingAtGateway, bind_account, count_by_gateway, count_of_others, of_gateway};
+use super::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
@@ -19,8 +19,10 @@ use crate::rules::Checked;
 use crate::rules::money::balance::PaymentSums;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
-use crate::store::lists::lists_of_money::{self, Filters, Statements, TableRanges};
 use crate::store::lists::page_ids::ranges;
+use crate::store::sale::gateway_identity::{
+    WaitingAtGateway, bind_account, count_by_gateway, count_of_others, of_gateway,
+};
 use crate::store::{LockedEvent, Query, Row, Transaction};
 
 macro_rules! columns {

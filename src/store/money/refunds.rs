@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use super::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use super::payments::StoredPayment;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::gateway_account::GatewayKey;
@@ -16,8 +15,9 @@ use crate::rules::Checked;
 use crate::rules::money::refund_share::LATEST_DUE;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
-use crate::store::lists::lists_of_orders::{self, Filters, Statements};
 use crate::store::lists::page_ids::ranges;
+use crate::store::orders::lists_of_orders::{self, Filters, Statements};
+use crate::store::sale::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::store::{LockedEvent, Query, Row, Transaction};
 
 columns! {

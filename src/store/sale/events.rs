@@ -13,7 +13,9 @@ use crate::rules::event::status_at;
 use crate::rules::order::Sale;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
-use crate::store::{Bind, Constraint, EventKey, LockedEvent, Row, Transaction, event_statement, on_violation};
+use crate::store::{
+    Bind, Constraint, EventKey, EventOwner, LockedEvent, Row, Transaction, event_statement, on_violation,
+};
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &EventFields) {
@@ -273,19 +275,12 @@ pub(crate) fn add_page_views(tx: &Transaction<'_>, id: EventId, views: i64) -> R
     tx.execute(ADD_PAGE_VIEWS, &[id.into(), views.into()])
 }
 
-row_struct! {
-    /// An event and its organization. Neither an event nor an order, ticket type, ticket or discount ever gets another one.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) struct EventOwner(row) {
-        pub(crate) event: EventId => id,
-        pub(crate) organization: OrganizationId => organization_id,
-    }
-}
-
 /// Returns the event that a key names, and whose it is. `None` if there is no such event.
 pub(crate) fn owner_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<EventOwner>> {
     let (sql, id) = event_statement!(key, "SELECT e.id, e.organization_id FROM ", "");
-    tx.query_opt(sql, &[id.into()], EventOwner::read)
+    tx.query_opt(sql, &[id.into()], |row| {
+        Ok(EventOwner { event: row.get("id")?, organization: row.get("organization_id")? })
+    })
 }
 
 /// Whether an event has tickets, or orders that are COMPLETED or PENDING.

@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use super::link_urls;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::sale::customer::Customer;
 use crate::model::sale::order::OrderTicket;
@@ -13,6 +12,7 @@ use crate::model::values::id::{
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::ticket::code_from_random;
 use crate::store::columns::row_struct;
+use crate::store::link_urls;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::sale::order_items::StoredItem;
 use crate::store::{LockedEvent, Query, Row, Transaction};

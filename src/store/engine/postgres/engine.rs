@@ -24,11 +24,9 @@ use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::ReaderOptions;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::{Isolation, Readers};
+use crate::store::engine::tables::{EventOwner, Tables};
 use crate::store::engine::transaction::Transaction;
-use crate::store::sale::events;
-use crate::store::sale::events::EventOwner;
-use crate::store::tickets::link_urls;
-use crate::store::{migrations, newest_id};
+use crate::store::migrations;
 
 /// How a database is created whose encoding is UTF-8, also on a server whose own encoding is another one.
 const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLATE template0";
@@ -38,6 +36,7 @@ pub(in crate::store) struct PostgresEngine {
     pub(in crate::store) readers: Readers<ReadPool>,
     pub(in crate::store) writer: PostgresWriter,
     event_owners: EventOwners,
+    tables: Tables,
     connector: Connector,
     /// Serves reads that may look at many rows, if there is one.
     standby: Option<Arc<Standby>>,
@@ -59,6 +58,7 @@ impl PostgresEngine {
         readers: ReaderOptions,
         environment: &Environment,
         after_commit: AfterCommit,
+        tables: Tables,
     ) -> Result<Self> {
         let known = migrations::known_of_postgres();
         let writing = Connector::new(options, Purpose::Write);
@@ -68,10 +68,10 @@ impl PostgresEngine {
         warn_if_asynchronous(&first_writing)?;
         let tx = Transaction::new(&first_writing, environment.now(), environment);
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = newest_id::newest_id(&tx) {
+        if let Ok(Some(newest)) = (tables.newest_id)(&tx) {
             environment.ids.continue_after(newest, environment.now());
         }
-        let environment = link_urls::open_links(&tx)?;
+        let environment = (tables.open_links)(&tx)?;
         drop(tx);
         let connector = Connector::new(options, Purpose::Read);
         let scan_connections = (readers.connections / 2).max(1);
@@ -102,6 +102,7 @@ impl PostgresEngine {
             readers,
             writer,
             event_owners: EventOwners::default(),
+            tables,
             connector,
             standby,
             environment,
@@ -149,7 +150,8 @@ impl PostgresEngine {
     }
 
     fn owner_of(&self, key: EventKey) -> Result<Option<EventOwner>> {
-        self.event_owners.owner_of(key, || self.readers.look_up(Isolation::Statement, |tx| events::owner_of(tx, key)))
+        self.event_owners
+            .owner_of(key, || self.readers.look_up(Isolation::Statement, |tx| (self.tables.event_owner)(tx, key)))
     }
 
     /// Like [`write`](Self::write), for work on an event that may be done later. See

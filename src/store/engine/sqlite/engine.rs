@@ -14,10 +14,9 @@ use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::{MigrationOptions, ReaderOptions};
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::{Isolation, Readers};
+use crate::store::engine::tables::Tables;
 use crate::store::engine::transaction::Transaction;
-use crate::store::tenants::organizations;
-use crate::store::tickets::link_urls;
-use crate::store::{migrations, newest_id};
+use crate::store::migrations;
 
 /// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
 const PROBE_WRITES: usize = 64;
@@ -29,6 +28,7 @@ pub(in crate::store) struct SqliteEngine {
     pub(in crate::store) writer: Writer,
     pub(in crate::store) environment: Environment,
     pub(in crate::store) location: Location,
+    tables: Tables,
 }
 
 impl SqliteEngine {
@@ -39,6 +39,7 @@ impl SqliteEngine {
         migration: MigrationOptions,
         environment: &Environment,
         after_commit: AfterCommit,
+        tables: Tables,
     ) -> Result<Self> {
         location.recover_from_failed_sync()?;
         location.check_wal()?;
@@ -51,10 +52,10 @@ impl SqliteEngine {
             _ => Ok(()),
         })?;
         // A damaged table must not keep the others from being used.
-        if let Ok(Some(newest)) = newest_id::newest_id(&database.transaction(environment)) {
+        if let Ok(Some(newest)) = (tables.newest_id)(&database.transaction(environment)) {
             environment.ids.continue_after(newest, environment.now());
         }
-        let environment = link_urls::open_links(&database.transaction(environment))?;
+        let environment = (tables.open_links)(&database.transaction(environment))?;
         let checkpointer = Checkpointer::start(location)?;
         let readers = location.readers(readers.connections, readers.max_scan_time, environment.clone())?;
         let writer = Writer::start(database, environment.clone(), checkpointer, after_commit)?;
@@ -65,7 +66,7 @@ impl SqliteEngine {
             migrated_from = (migrated_from < known).then_some(migrated_from),
             "database opened"
         );
-        Ok(Self { readers, writer, environment, location: location.clone() })
+        Ok(Self { readers, writer, environment, location: location.clone(), tables })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. See
@@ -108,7 +109,7 @@ impl SqliteEngine {
                 self.write(None, rewrite_header)?;
             }
         }
-        self.readers.look_up(Isolation::Statement, organizations::any).map(drop)
+        self.readers.look_up(Isolation::Statement, self.tables.any_row).map(drop)
     }
 
     /// Opens connections that read large parts of the database in steps.

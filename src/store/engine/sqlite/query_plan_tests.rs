@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::store::lists::{event_lists, order_lists, ticket_lists};
 use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
-use crate::store::sale::{
-    customers, discounts, event_cancellations, event_figures, events, order_items, order_status, orders, ticket_types,
-};
+use crate::store::orders::order_lists;
+use crate::store::orders::{order_status, orders};
+use crate::store::sale::event_lists;
+use crate::store::sale::{customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types};
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
+use crate::store::tickets::ticket_lists;
 use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,

@@ -7,7 +7,7 @@ use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::store::engine::lock::EventKey;
-use crate::store::sale::events::EventOwner;
+use crate::store::engine::tables::EventOwner;
 
 /// How many events are kept. Each takes less than 50 bytes.
 const MAX_EVENTS: usize = 20_000;

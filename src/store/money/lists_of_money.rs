@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use super::list_query::{ListQuery, cursor_bound};
-use super::page_ids::{self, PageIds};
-use super::pages::read_page_of;
 use crate::environment::first_of;
 use crate::error::Result;
 use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::values::id::{EventId, Id, Kind, OrderId, OrganizationId};
 use crate::model::values::page::{Page, PageRequest};
 use crate::model::values::timestamp::Timestamp;
+use crate::store::lists::list_query::{ListQuery, cursor_bound};
+use crate::store::lists::page_ids::{self, PageIds};
+use crate::store::lists::pages::read_page_of;
 use crate::store::{Row, Transaction};
 
 /// The statements of such a list.

@@ -9,7 +9,7 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::order::payment_method;
 use crate::store::columns::json;
-use crate::store::tickets::link_urls;
+use crate::store::link_urls;
 use crate::store::{Row, Transaction};
 
 /// What was decided to be refunded of the order `o`.

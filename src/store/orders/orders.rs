@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{order_details, order_items};
+use super::order_details;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::sale::customer::Customer;
 use crate::model::sale::new_order::CreateOrder;
@@ -17,6 +17,7 @@ use crate::rules::discount::DiscountTerms;
 use crate::rules::order::{payment_method, status_at_hold};
 use crate::store::columns::Column;
 use crate::store::lists::list_query::ListQuery;
+use crate::store::sale::order_items;
 use crate::store::tickets::issued_tickets;
 use crate::store::{LockedEvent, Row, Transaction};
 

@@ -3,13 +3,13 @@
 
 use serde::Serialize;
 
-use super::list_query::{ListQuery, cursor_bound};
-use super::page_ids::PageIds;
-use super::pages::read_page_of;
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::values::id::{EventId, Id, Kind, OrderId, OrganizationId};
 use crate::model::values::page::{Page, PageRequest};
+use crate::store::lists::list_query::{ListQuery, cursor_bound};
+use crate::store::lists::page_ids::PageIds;
+use crate::store::lists::pages::read_page_of;
 use crate::store::{Row, Transaction};
 
 /// The statements of such a list. Those that look for ids have the filters `?4` to `?7`: the organization, the status,

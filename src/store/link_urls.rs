@@ -2,12 +2,12 @@
 //! where documents are not switched on, there are none.
 
 #[cfg(feature = "documents")]
-pub(in crate::store) use super::document_links::open_links;
+pub(in crate::store) use super::tickets::document_links::open_links;
+use super::{Row, Transaction};
 #[cfg(not(feature = "documents"))]
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::model::values::id::{OrderId, TicketId};
-use crate::store::{Row, Transaction};
 
 #[cfg(not(feature = "documents"))]
 #[expect(clippy::unnecessary_wraps, reason = "with the feature `documents`, the store may be damaged")]

@@ -1,11 +1,11 @@
 //! What documents and pages say of a ticket besides the ticket, its type and its event.
 
+use super::order_details;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::rules::money::pricing::ItemPrice;
 use crate::store::Transaction;
-use crate::store::sale::order_details;
 
 const FACTS: &str = "SELECT t.order_id, t.locale, g.name AS organizer, o.details, e.currency,
         i.price, i.quantity, i.discount,

@@ -1,8 +1,6 @@
 //! Lists of events.
 
-use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, ranges};
-use super::pages::{read_page, read_page_of};
+use super::events::{ALL, PAGE, decode};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::sale::event::{Event, EventStatus, ListEvents};
@@ -10,7 +8,9 @@ use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
 use crate::rules::event::search_line;
-use crate::store::sale::events::{ALL, PAGE, decode};
+use crate::store::lists::list_query::{can_sort, cursor_bound, limit_plus_one};
+use crate::store::lists::page_ids::{PageIds, ranges};
+use crate::store::lists::pages::{read_page, read_page_of};
 use crate::store::{RowLength, Transaction};
 
 ranges! {

@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{self, PageIds, ranges, select_ids};
-use super::pages::PageItems;
+use super::orders::{ALL, PAGE, decode};
 use crate::enums::text_enum::TextEnum;
 use crate::environment::first_of;
 use crate::error::Result;
@@ -19,8 +17,10 @@ use crate::model::values::id::{CustomerId, EventId, OrderId, OrganizationId};
 use crate::model::values::page::{ListRequest, Page};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
+use crate::store::lists::list_query::{can_sort, cursor_bound, limit_plus_one};
+use crate::store::lists::page_ids::{self, PageIds, ranges, select_ids};
+use crate::store::lists::pages::PageItems;
 use crate::store::sale::order_items::{self, StoredItem};
-use crate::store::sale::orders::{ALL, PAGE, decode};
 use crate::store::sale::{customers, events, ticket_types};
 use crate::store::{RowLength, Transaction};
 

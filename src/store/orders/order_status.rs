@@ -8,7 +8,7 @@ use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::values::id::{CustomerId, DiscountId, EventId, OrderId, OrganizationId, TicketTypeId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;
-use crate::store::money::gateway_identity;
+use crate::store::sale::gateway_identity;
 use crate::store::{Bind, LockedEvent, Query, Transaction};
 
 const STATE: &str =

@@ -1,16 +1,16 @@
 //! Lists of issued tickets.
 
-use super::list_query::{can_sort, cursor_bound, limit_plus_one};
-use super::page_ids::{PageIds, ranges};
-use super::pages::{read_page, read_page_of};
+use super::issued_tickets::{ALL, PAGE, decode};
 use crate::enums::text_enum::TextEnum;
 use crate::error::Result;
 use crate::model::sale::ticket::{IssuedTicket, ListTickets, TicketStatus};
 use crate::model::values::id::{CustomerId, EventId, OrganizationId, TicketId, TicketTypeId};
 use crate::model::values::page::Page;
 use crate::rules::Checked;
+use crate::store::lists::list_query::{can_sort, cursor_bound, limit_plus_one};
+use crate::store::lists::page_ids::{PageIds, ranges};
+use crate::store::lists::pages::{read_page, read_page_of};
 use crate::store::sale::{customers, ticket_types};
-use crate::store::tickets::issued_tickets::{ALL, PAGE, decode};
 use crate::store::{RowLength, Transaction};
 
 ranges! {
