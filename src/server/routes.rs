@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::Router;
 
-use super::http::middleware::Observe;
-use super::http::problem::Problem;
+use super::operations::middleware::Observe;
 use super::operations::operation_routes;
 use super::options::ServerOptions;
 use super::public::{checkout_return, checkout_routes, door_routes, monitoring, notice_routes};
+use super::responses::problem::Problem;
 use super::state::{AppState, ServerState};
 use super::{openapi, operations};
 use crate::service::TicketingService;

@@ -3,8 +3,8 @@
 //!
 //! Organizations share the permits for calls: while all requests of one wait for a lock of its own, others go on.
 
-use super::problem::Problem;
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
+use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
 use crate::service::calls::async_calls::{MAX_WAIT, spawn_blocking};
 

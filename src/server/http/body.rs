@@ -13,13 +13,13 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT}
 use axum::http::{HeaderMap, HeaderValue};
 
 use super::held_bytes::{Holding, SMALL};
-use super::problem::Problem;
+use crate::server::responses::problem::Problem;
 
 /// The maximum size of the body of an operation: 1 MiB.
-pub(super) const MAX_BYTES: usize = 1024 * 1024;
+pub(in crate::server) const MAX_BYTES: usize = 1024 * 1024;
 
 /// Refuses a body whose `Content-Length` is over a limit.
-pub(super) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+pub(in crate::server) fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
         Some(length) if length > most as u64 => Err(Problem::too_large(most)),

@@ -11,7 +11,6 @@ use axum::response::Response;
 use serde::Serialize;
 
 use super::base_path::base_path;
-use super::problem::Problem;
 use crate::fair::Semaphore;
 use crate::form::object::Form;
 use crate::form::picture::may_have_data_uri;
@@ -22,6 +21,7 @@ use crate::model::sale::event::Event;
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::model::values::id::{Id, Kind, OrganizationId};
+use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
 
 /// An authorized request.

@@ -25,7 +25,10 @@ pub(in crate::server) fn api_key(headers: &HeaderMap) -> Option<&str> {
 ///
 /// Browsers send cookies and the like with the requests of every page, so a page of another site could act for the user.
 /// Such a request fails with [`Error::CrossSiteRequest`], unless its method is safe: the page cannot read the response.
-pub(super) fn logged_in<'h>(head: &'h Parts, service: &TicketingService) -> Result<Option<&'h Caller>, Error> {
+pub(in crate::server) fn logged_in<'h>(
+    head: &'h Parts,
+    service: &TicketingService,
+) -> Result<Option<&'h Caller>, Error> {
     let caller = head.extensions.get::<Caller>();
     let is_refused = caller.is_some() && !head.method.is_safe() && is_cross_site(head, service.public_url());
     if is_refused { Err(Error::CrossSiteRequest) } else { Ok(caller) }

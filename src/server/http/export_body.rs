@@ -20,11 +20,11 @@ use tokio::time::{sleep, timeout};
 use super::blocking::BlockingService;
 use super::caller::api_key;
 use super::held_bytes::Owner;
-use super::problem::Problem;
 use crate::exports::{ExportFile, ExportFormat};
 use crate::fair::Tenant;
 use crate::model::tenants::caller::Caller;
 use crate::server::net::client_connection::ClientConnection;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
@@ -55,7 +55,7 @@ const fn media_type(format: ExportFormat) -> &'static str {
 
 /// Runs a call that exports a file. The file counts for the organization until the client has received it. Its connection
 /// is closed after ten minutes, and if its key is revoked.
-pub(super) async fn call(
+pub(in crate::server) async fn call(
     state: &AppState,
     tenant: Tenant,
     request: &Parts,

@@ -15,16 +15,16 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use axum::response::Response;
 
-use super::problem::Problem;
 use crate::environment::Locked;
 use crate::fair::Tenant;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::ApiKeyId;
 use crate::server::net::client_connection::ClientConnection;
 use crate::server::net::client_network::network;
+use crate::server::responses::problem::Problem;
 
 /// Bodies up to this size are not counted: 64 KiB. There are at most as many as connections.
-pub(super) const SMALL: usize = 64 * 1024;
+pub(in crate::server) const SMALL: usize = 64 * 1024;
 
 /// After this time without progress, a client loses what is held for it if others need the room.
 const STALLED: Duration = Duration::from_secs(5);
@@ -40,11 +40,11 @@ pub(in crate::server) struct Owner {
 }
 
 impl Owner {
-    pub(super) fn of_tenant(organization: Tenant) -> Self {
+    pub(in crate::server) fn of_tenant(organization: Tenant) -> Self {
         Self { organization, network: None, key: None }
     }
 
-    pub(super) fn of(caller: &Caller) -> Self {
+    pub(in crate::server) fn of(caller: &Caller) -> Self {
         let key = caller.key.filter(|_| caller.event.is_some());
         Self { key, ..Self::of_tenant(Some(caller.organization)) }
     }
@@ -97,7 +97,7 @@ impl HeldBytes {
     }
 
     /// Begins a body or a file of a request with these extensions.
-    pub(super) fn begin(&self, owner: Owner, request: &Extensions) -> Holding {
+    pub(in crate::server) fn begin(&self, owner: Owner, request: &Extensions) -> Holding {
         let next = Part { owner, bytes: 0, connection: request.get().cloned() };
         Holding { all: self.clone(), next, counted: None }
     }
@@ -140,7 +140,7 @@ impl HeldBytes {
 
 impl Holding {
     /// Counts so many bytes from now on. Fails if there is no room for them, unless they are needed.
-    pub(super) fn resize(&mut self, bytes: u64, is_needed: bool) -> Result<(), Problem> {
+    pub(in crate::server) fn resize(&mut self, bytes: u64, is_needed: bool) -> Result<(), Problem> {
         self.counted = None;
         self.next.bytes = bytes;
         let mut parts = self.all.parts.locked();
@@ -159,7 +159,7 @@ impl Holding {
     }
 
     /// Bytes that are counted, as [`resize`](Self::resize) did, until they are dropped.
-    pub(super) fn keep(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
+    pub(in crate::server) fn keep(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
         Bytes::from_owner(Counted(bytes, self))
     }
 

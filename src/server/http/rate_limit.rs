@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::problem::Problem;
 use crate::environment::Locked;
 use crate::model::tenants::caller::Caller;
 #[cfg(feature = "event-pages")]
@@ -18,6 +17,7 @@ use crate::model::values::id::{ApiKeyId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::server::net::client_network::network;
 use crate::server::options::ServerOptions;
+use crate::server::responses::problem::Problem;
 
 /// The length of a window, in milliseconds.
 const MINUTE: i64 = 60_000;

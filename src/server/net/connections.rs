@@ -32,10 +32,10 @@ use super::client_connection::ClientConnection;
 use super::invalid_http;
 use super::open_connections::OpenConnections;
 use super::shared_stream::SharedStream;
-use crate::server::http::problem::Problem;
-use crate::server::http::request_id::{REQUEST_ID, request_id};
+use crate::server::metrics::metrics::GaugeGuard;
 use crate::server::options::ServerOptions;
-use crate::server::public::metrics::GaugeGuard;
+use crate::server::responses::problem::Problem;
+use crate::server::responses::request_id::{REQUEST_ID, request_id};
 
 /// The maximum size of a request head.
 const MAX_HEAD_SIZE: usize = 32 * 1024;

@@ -6,9 +6,9 @@ use axum::http::{HeaderValue, Request, Version};
 use axum::response::Response;
 use fluent_uri::UriRef;
 
-use crate::server::http::problem::Problem;
-use crate::server::http::request_id::{REQUEST_ID, request_id};
-use crate::server::public::metrics::method_label;
+use crate::server::metrics::metrics::method_label;
+use crate::server::responses::problem::Problem;
+use crate::server::responses::request_id::{REQUEST_ID, request_id};
 
 /// The maximum length of a request's path and query, in bytes.
 const MAX_URI_LENGTH: usize = 8 * 1024;

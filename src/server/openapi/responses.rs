@@ -8,8 +8,8 @@ use super::headers::{self, AUTHENTICATED};
 use super::{examples, links};
 use crate::enums::scope::Scope;
 use crate::error::Reason;
-use crate::server::http::problem::{self, CODES, ProblemCode};
 use crate::server::operations::operation::Operation;
+use crate::server::responses::problem::{self, CODES, ProblemCode};
 
 /// The shared response of an operation that has an idempotency key and can fail validation: both are a 422.
 const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";

@@ -16,7 +16,7 @@ use crate::form::object;
 use crate::form::request::Request;
 use crate::server::http::call::Call;
 use crate::server::http::export_body;
-use crate::server::http::problem::Problem;
+use crate::server::responses::problem::Problem;
 
 pub(super) fn operations() -> Vec<Operation> {
     let settlement = operation!(get, get_settlement(caller, id), "/events/{eventId}/settlement", Scope::OrdersRead);

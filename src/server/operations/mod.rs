@@ -20,6 +20,7 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(webhook_operations::operations());
     operations
 }
+pub(in crate::server) mod conditions;
 pub(super) mod discount_operations;
 #[cfg(feature = "documents")]
 pub(super) mod document_operations;
@@ -27,10 +28,12 @@ pub(super) mod event_operations;
 #[cfg(feature = "exports")]
 pub(super) mod export_operations;
 pub(super) mod ledger_operations;
+pub(in crate::server) mod middleware;
 pub(super) mod operation;
 pub(super) mod operation_routes;
 pub(super) mod order_operations;
 pub(super) mod refund_operations;
+pub(in crate::server) mod request;
 pub(super) mod ticket_operations;
 pub(super) mod ticket_type_operations;
 pub(super) mod webhook_operations;

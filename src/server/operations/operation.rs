@@ -25,10 +25,10 @@ use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrganizationId;
 use crate::server::http::blocking::WaitsFor;
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
-use crate::server::http::problem::Problem;
 #[cfg(feature = "documents")]
-use crate::server::public::representation::Representation;
-use crate::server::public::representation::compressed;
+use crate::server::http::representation::Representation;
+use crate::server::http::representation::compressed;
+use crate::server::responses::problem::Problem;
 
 /// The path prefix of all operations.
 pub(in crate::server) const BASE: &str = "/v1";

@@ -13,11 +13,11 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, any};
 
 use super::operation::{BASE, Operation};
+use super::request;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::base_path::base_path;
-use crate::server::http::problem::Problem;
-use crate::server::http::request;
-use crate::server::public::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
+use crate::server::responses::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 #[cfg(feature = "event-pages")]
 use crate::service::TicketingService;

@@ -8,12 +8,12 @@ use axum::response::Response;
 use axum::routing::get;
 
 use super::checkout_routes::{PathParams, redirect, respond, token};
-use super::page_responses::accepted_languages;
-use super::representation::{Representation, prefers_gzip};
 use crate::pages;
 use crate::server::http::blocking::BlockingService;
-use crate::server::http::problem::Problem;
 use crate::server::http::query;
+use crate::server::http::representation::{Representation, prefers_gzip};
+use crate::server::responses::page_responses::accepted_languages;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

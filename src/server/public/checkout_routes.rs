@@ -8,14 +8,16 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::page_responses::{accepted_languages, problem_response, with_page_headers, without_appended};
-use super::representation::{Representation, prefers_gzip};
 use crate::enums::text_enum::TextEnum;
 use crate::model::payments::checkout::CheckoutOutcome;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::body::RequestBody;
-use crate::server::http::problem::Problem;
 use crate::server::http::query;
+use crate::server::http::representation::{Representation, prefers_gzip};
+use crate::server::responses::page_responses::{
+    accepted_languages, problem_response, with_page_headers, without_appended,
+};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

@@ -12,10 +12,6 @@ use axum::routing::{any, get};
 
 #[cfg(feature = "event-pages")]
 use super::event_pages::with_form;
-use super::page_responses::{
-    accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
-};
-use super::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
 use crate::documents::TicketToPrint;
 #[cfg(feature = "event-pages")]
 use crate::error::Reason;
@@ -25,8 +21,12 @@ use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::blocking::BlockingService;
-use crate::server::http::problem::Problem;
 use crate::server::http::query;
+use crate::server::http::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
+use crate::server::responses::page_responses::{
+    accepted_languages, accepts_only_json, problem_response, with_page_headers, without_appended,
+};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::pages::DOOR_FILES;
-use crate::server::http::problem::Problem;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 
 /// Allows only this origin, and no inline script or style.

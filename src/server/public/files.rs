@@ -9,9 +9,9 @@ use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::representation::{Representation, prefers_gzip};
 use crate::environment::Locked;
-use crate::server::http::problem::Problem;
+use crate::server::http::representation::{Representation, prefers_gzip};
+use crate::server::responses::problem::Problem;
 
 /// The files that were requested.
 #[derive(Debug, Default)]

@@ -1,6 +1,5 @@
 //! Routes without an API key: pages, documents, payment webhooks, files, health checks and metrics.
 
-pub(super) mod accepted;
 pub(super) mod checkout_return;
 pub(super) mod checkout_routes;
 #[cfg(feature = "docs-page")]
@@ -11,9 +10,5 @@ pub(super) mod door_routes;
 #[cfg(feature = "event-pages")]
 pub(super) mod event_pages;
 pub(super) mod files;
-pub(super) mod metrics;
 pub(super) mod monitoring;
 pub(super) mod notice_routes;
-pub(super) mod page_responses;
-pub(super) mod prometheus_text;
-pub(super) mod representation;

@@ -7,10 +7,10 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::metrics::OPEN_METRICS;
-use super::page_responses::accepts_html;
-use super::prometheus_text::{self, PROMETHEUS_TEXT};
-use crate::server::http::problem::Problem;
+use crate::server::metrics::metrics::OPEN_METRICS;
+use crate::server::metrics::prometheus_text::{self, PROMETHEUS_TEXT};
+use crate::server::responses::page_responses::accepts_html;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::payment::NoticeHeaders;
 use crate::server::http::body::RequestBody;
-use crate::server::http::problem::Problem;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

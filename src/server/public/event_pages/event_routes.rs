@@ -15,9 +15,9 @@ use super::page_cache::{KeptPage, PageKey};
 use super::responses::{languages_of, names, public, refusal};
 use crate::model::sale::event_page::EventPage;
 use crate::pages::{self, Prefilled};
-use crate::server::http::problem::Problem;
+use crate::server::http::representation::{Representation, entity_tag, prefers_gzip};
 use crate::server::public::checkout_routes::PathParams;
-use crate::server::public::representation::{Representation, entity_tag, prefers_gzip};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

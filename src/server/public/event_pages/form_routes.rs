@@ -28,9 +28,9 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::pages::{self, Entries, FormError, FormNotice, FormToShow};
 use crate::server::http::body::RequestBody;
 use crate::server::http::caller::is_cross_site;
-use crate::server::http::problem::Problem;
 use crate::server::http::query;
 use crate::server::public::checkout_routes::{PathParams, redirect};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

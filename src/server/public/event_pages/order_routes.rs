@@ -16,10 +16,10 @@ use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::OrganizationId;
 use crate::pages;
 use crate::server::http::caller::is_cross_site;
-use crate::server::http::problem::Problem;
 use crate::server::public::checkout_routes::{PathParams, redirect, token};
 use crate::server::public::document_routes::refuse;
-use crate::server::public::page_responses::accepted_languages;
+use crate::server::responses::page_responses::accepted_languages;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

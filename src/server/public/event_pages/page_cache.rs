@@ -10,8 +10,8 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::environment::Locked;
 use crate::model::values::id::{EventId, OrganizationId};
-use crate::server::http::problem::Problem;
-use crate::server::public::representation::Representation;
+use crate::server::http::representation::Representation;
+use crate::server::responses::problem::Problem;
 
 /// How long a page is sent without being rendered again.
 const AGE: Duration = Duration::from_secs(1);

@@ -5,10 +5,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 
 use crate::pages::ProblemKind;
-use crate::server::http::problem::Problem;
+use crate::server::http::representation::{Representation, prefers_gzip};
 use crate::server::public::checkout_routes::PathParams;
-use crate::server::public::page_responses::{accepted_languages, problem_response, with_headers_of, with_page_headers};
-use crate::server::public::representation::{Representation, prefers_gzip};
+use crate::server::responses::page_responses::{
+    accepted_languages, problem_response, with_headers_of, with_page_headers,
+};
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 
 /// The targets of forms: this server, and the page of the payment gateway, to which the server redirects after the form.

@@ -11,24 +11,24 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 
-use super::blocking::BlockingService;
-#[cfg(feature = "exports")]
-use super::blocking::WaitsFor;
-use super::body::{self, MAX_BYTES, RequestBody};
-use super::call::Call;
-use super::caller::{api_key, logged_in};
 use super::conditions;
-#[cfg(feature = "exports")]
-use super::export_body;
-use super::held_bytes::{Holding, Owner};
-use super::problem::Problem;
-use super::query;
-use super::rate_limit::RateLimitStatus;
+use super::operation::{Input, Operation, Route};
 use crate::enums::scope::Scope;
 use crate::error::Error;
 use crate::fair::Tenant;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
-use crate::server::operations::operation::{Input, Operation, Route};
+use crate::server::http::blocking::BlockingService;
+#[cfg(feature = "exports")]
+use crate::server::http::blocking::WaitsFor;
+use crate::server::http::body::{self, MAX_BYTES, RequestBody};
+use crate::server::http::call::Call;
+use crate::server::http::caller::{api_key, logged_in};
+#[cfg(feature = "exports")]
+use crate::server::http::export_body;
+use crate::server::http::held_bytes::{Holding, Owner};
+use crate::server::http::query;
+use crate::server::http::rate_limit::RateLimitStatus;
+use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 

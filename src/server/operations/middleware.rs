@@ -13,11 +13,11 @@ use axum::response::Response;
 use tokio::time::Instant;
 use tower::{Layer, Service};
 
-use super::base_path::base_path;
-use super::problem::Problem;
-use super::request_id::{REQUEST_ID, request_id};
-use crate::server::operations::operation_routes::UnknownRoute;
-use crate::server::public::metrics::{GaugeGuard, method_label};
+use super::operation_routes::UnknownRoute;
+use crate::server::http::base_path::base_path;
+use crate::server::metrics::metrics::{GaugeGuard, method_label};
+use crate::server::responses::problem::Problem;
+use crate::server::responses::request_id::{REQUEST_ID, request_id};
 use crate::server::state::AppState;
 
 /// Adds the middleware to a route.

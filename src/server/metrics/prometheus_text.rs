@@ -6,7 +6,7 @@ use std::fmt::Write;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 
-use super::accepted::weight_of;
+use crate::server::responses::accepted::weight_of;
 
 /// The media type of the format.
 pub(in crate::server) const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::accepted::accepted;
+use super::problem::Problem;
 use crate::pages::{self, ProblemKind, STYLE_HASHES};
-use crate::server::http::problem::Problem;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 

@@ -16,10 +16,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::accepted::weight_of;
+use super::held_bytes::in_memory;
 #[cfg(feature = "documents")]
 use crate::documents::TicketDocument;
-use crate::server::http::held_bytes::in_memory;
+use crate::server::responses::accepted::weight_of;
 
 /// How much pages and responses are compressed. With many tickets, the default level takes off another 8 %, in eight
 /// times the time.

@@ -3,9 +3,9 @@
 use axum::http::HeaderMap;
 use axum::http::header::IF_MATCH;
 
-use super::problem::Problem;
+use super::operation::Operation;
 use crate::model::tenants::idempotency::IdempotencyKey;
-use crate::server::operations::operation::Operation;
+use crate::server::responses::problem::Problem;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 

@@ -16,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::Semaphore;
 
 use crate::model::operation::statistics::{Backlog, Distribution, Statistics};
-use crate::server::http::problem::Problem;
+use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
 use crate::service::calls::async_calls::spawn_blocking;
 
