@@ -211,12 +211,13 @@ pub use crate::model::tenants::caller::Caller;
 pub use crate::model::values::amount::{Amount, AmountError};
 pub use crate::model::values::metadata::Metadata;
 pub use crate::model::values::timestamp::{Timestamp, TimestampError};
+pub use crate::service::TicketingService;
+pub use crate::service::{Builder, CloseError, DatabaseFile, WeakTicketingService};
 pub use enums::text_enum;
 pub use error::{Error, Result};
 pub use form::change::Change;
 #[cfg(feature = "postgres")]
 pub use service::PostgresDatabase;
-pub use service::{Builder, CloseError, DatabaseFile, TicketingService, WeakTicketingService};
 
 /// Events: what tickets are sold for.
 pub mod event {

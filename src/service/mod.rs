@@ -7,6 +7,7 @@
 //! | `payments` | when the payment gateway is asked |
 //! | `background` | maintenance, webhook senders, notification handlers |
 //! | `opening` | the builder and its settings, closing |
+//! | `state` | the service itself, and what it holds |
 //! | `figures`, `database`, `reconciliation` | statistics and usage; backup, check and copy; the statements of the gateway |
 //!
 //! A method checks the scope of the caller, has the request checked by `rules`, and runs one function of `sales` or
@@ -15,8 +16,6 @@
 // rustdoc shows the methods of the facade in the order of these modules.
 
 mod opening;
-
-mod ticketing_service;
 
 mod facade;
 
@@ -32,11 +31,13 @@ mod database;
 
 mod reconciliation;
 
-pub use background::maintenance_guard::MaintenanceGuard;
+mod state;
+
 pub use figures::subscriptions::NotificationReceiver;
 pub use opening::builder::Builder;
 pub use opening::close::{CloseError, WeakTicketingService};
 pub use opening::database_file::DatabaseFile;
 #[cfg(feature = "postgres")]
 pub use opening::postgres_database::PostgresDatabase;
-pub use ticketing_service::TicketingService;
+pub use state::maintenance_guard::MaintenanceGuard;
+pub use state::ticketing_service::TicketingService;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::clock_history::{ClockHistory, Verdict};
 use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
 use crate::service::TicketingService;
+use crate::service::state::clock_history::{ClockHistory, Verdict};
 use crate::store::maintenance_clock;
 
 /// How old the stored time may be, in milliseconds. It is far below the jump that is believed at once, so that a

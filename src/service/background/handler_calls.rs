@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::maintenance_guard::{MaintenanceGuard, StopSignal};
-use super::notification_handler::NotificationHandler;
-use super::skipped_rows::SkippedTable;
 use crate::environment::Locked;
 use crate::error::Result;
 use crate::model::notifications::notification::Notification;
 use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
+use crate::service::state::maintenance_guard::{MaintenanceGuard, StopSignal};
+use crate::service::state::notification_handler::NotificationHandler;
+use crate::service::state::skipped_rows::SkippedTable;
 use crate::store::webhooks::handler_queue::{self, Claim, ClaimedNotification};
 
 /// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.

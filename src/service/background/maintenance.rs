@@ -6,12 +6,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::maintenance_guard::MaintenanceGuard;
-use super::maintenance_steps::{Run, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
 use crate::service::payments::payment_steps::{CHECKOUT_STEPS, REFUND_STEPS};
+use crate::service::state::maintenance_guard::MaintenanceGuard;
+use crate::service::state::maintenance_steps::{Run, STEPS, Step};
 
 /// How long a thread waits between two runs.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -1,14 +1,7 @@
 //! Work without a caller: maintenance, webhook senders and notification handlers.
 
 pub(super) mod clock_check;
-pub(super) mod clock_history;
-pub(super) mod deferred_rows;
 pub(super) mod due_notifications;
 pub(super) mod handler_calls;
 pub(super) mod maintenance;
-pub(super) mod maintenance_guard;
-pub(super) mod maintenance_steps;
-pub(super) mod notification_handler;
-pub(super) mod skipped_rows;
-pub(super) mod threads;
 pub(super) mod webhook_sender;

@@ -2,9 +2,7 @@
 
 #[cfg(feature = "tokio")]
 pub(crate) mod async_calls;
-pub(super) mod backlog_limit;
 pub(super) mod expired_holds;
 pub(super) mod idempotency;
 pub(super) mod open_store;
 pub(super) mod suspension;
-pub(super) mod write_quota;

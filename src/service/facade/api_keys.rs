@@ -10,7 +10,7 @@ use crate::model::values::secret::Secret;
 use crate::rules::api_key as rules;
 use crate::sales::catalog::organization_changes::{self, NewApiKey};
 use crate::service::TicketingService;
-use crate::service::ticketing_service::Inner;
+use crate::service::state::ticketing_service::Inner;
 use crate::store::tenants::api_keys::{self, AuthenticatedKey};
 
 /// How many uses of keys one transaction stores. Other writes wait for as long as this takes.

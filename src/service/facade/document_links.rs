@@ -19,20 +19,6 @@ use crate::store::sale::ticket_types;
 #[cfg(feature = "server")]
 use crate::store::tickets::link_versions;
 
-/// The base URL of the pages of tickets and orders: the public URL, or a local one if none is set.
-pub(in crate::service) fn pages_url(public_url: Option<&str>) -> String {
-    /// The base URL if no public URL is set.
-    const LOCAL_URL: &str = "http://127.0.0.1:8080";
-
-    if public_url.is_none() {
-        tracing::warn!(
-            target: "ticketing::documents",
-            "links of tickets and orders begin with {LOCAL_URL}, which only this machine can open: set the public URL"
-        );
-    }
-    public_url.unwrap_or(LOCAL_URL).to_owned()
-}
-
 /// # Links of tickets and orders
 ///
 /// With [ticket documents](crate::Builder::ticket_documents), a ticket has the link of its document in

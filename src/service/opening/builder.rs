@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::database_file::DatabaseFile;
-use super::downtime::Downtime;
 use crate::environment::{Clock, Entropy, Environment, Locked, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
 use crate::fair::InUse;
@@ -17,16 +16,15 @@ use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::catalog::holds::HoldTerms;
-use crate::service::background::deferred_rows::DeferredRows;
-use crate::service::background::notification_handler::{self, NotificationHandler};
-use crate::service::background::skipped_rows::SkippedRows;
-use crate::service::calls::backlog_limit::BacklogLimit;
-use crate::service::calls::write_quota::WriteQuota;
-#[cfg(feature = "documents")]
-use crate::service::facade::document_links;
-use crate::service::payments::look_up_limit::LookUpLimit;
-use crate::service::payments::recent_failures::RecentFailures;
-use crate::service::ticketing_service::{Inner, TicketingService};
+use crate::service::state::backlog_limit::BacklogLimit;
+use crate::service::state::deferred_rows::DeferredRows;
+use crate::service::state::downtime::Downtime;
+use crate::service::state::look_up_limit::LookUpLimit;
+use crate::service::state::notification_handler::{self, NotificationHandler};
+use crate::service::state::recent_failures::RecentFailures;
+use crate::service::state::skipped_rows::SkippedRows;
+use crate::service::state::ticketing_service::{Inner, TicketingService};
+use crate::service::state::write_quota::WriteQuota;
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
 
@@ -197,7 +195,7 @@ impl Builder {
         let environment = Environment::new(self.used_clock(), Arc::clone(&self.entropy));
         #[cfg(feature = "documents")]
         let environment = Environment {
-            pages_url: documents.as_ref().map(|_| document_links::pages_url(self.public_url.as_deref())),
+            pages_url: documents.as_ref().map(|_| pages_url(self.public_url.as_deref())),
             #[cfg(feature = "event-pages")]
             has_event_pages: self.event_pages,
             ..environment
@@ -315,4 +313,19 @@ impl Builder {
             None => Ok(()),
         }
     }
+}
+
+/// The base URL of the pages of tickets and orders: the public URL, or a local one if none is set.
+#[cfg(feature = "documents")]
+fn pages_url(public_url: Option<&str>) -> String {
+    /// The base URL if no public URL is set.
+    const LOCAL_URL: &str = "http://127.0.0.1:8080";
+
+    if public_url.is_none() {
+        tracing::warn!(
+            target: "ticketing::documents",
+            "links of tickets and orders begin with {LOCAL_URL}, which only this machine can open: set the public URL"
+        );
+    }
+    public_url.unwrap_or(LOCAL_URL).to_owned()
 }

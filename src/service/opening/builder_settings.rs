@@ -11,7 +11,7 @@ use crate::model::notifications::notification::Notification;
 use crate::model::notifications::notification_types::NotificationTopic;
 use crate::payment::PaymentGateway;
 use crate::service::TicketingService;
-use crate::service::background::notification_handler::NotificationHandler;
+use crate::service::state::notification_handler::NotificationHandler;
 use crate::webhook::{SenderOptions, Transport};
 
 /// # Payments and orders

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::Error;
 use crate::service::TicketingService;
-use crate::service::ticketing_service::Inner;
+use crate::service::state::ticketing_service::Inner;
 
 /// How often closing looks whether the other handles are gone.
 const POLL: Duration = Duration::from_millis(2);

@@ -4,6 +4,5 @@ pub(super) mod builder;
 pub(super) mod builder_settings;
 pub(super) mod close;
 pub(super) mod database_file;
-pub(super) mod downtime;
 #[cfg(feature = "postgres")]
 pub(super) mod postgres_database;

@@ -2,7 +2,6 @@
 //! `sales::checkouts::checkout_renewal`.
 
 use super::checkout_links::checkout_request;
-use super::look_up_limit::LookUpPermission;
 use crate::enums::scope::Scope;
 use crate::error::{Error, Reason, Result};
 use crate::form::request::Nothing;
@@ -15,6 +14,7 @@ use crate::sales::checkouts::checkout_links::LeasedStart;
 use crate::sales::checkouts::checkout_renewal::{self, RenewalProgress, ToRenew};
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::service::TicketingService;
+use crate::service::state::look_up_limit::LookUpPermission;
 use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 

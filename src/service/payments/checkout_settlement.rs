@@ -1,7 +1,6 @@
 //! Checkouts that are settled: their outcomes are recorded, as the gateway says when it is asked or in a notice.
 
 use super::gateway_facts::{Ask, list_facts};
-use super::look_up_limit::LookUpPermission;
 use crate::error::{Error, Result, Unavailable};
 use crate::model::payments::checkout::{CheckoutState, GatewayPayment, SettledCheckout};
 use crate::model::payments::notice::NoticeOutcome;
@@ -12,6 +11,7 @@ use crate::sales::checkouts::hosted_checkout::ToSettle;
 use crate::sales::checkouts::{checkout_attempts, hosted_checkout};
 use crate::sales::orders::gateway_facts::Listing;
 use crate::service::TicketingService;
+use crate::service::state::look_up_limit::LookUpPermission;
 use crate::store::money::checkouts::{self, CheckoutOrder};
 
 /// # Settling checkouts

@@ -12,8 +12,8 @@ use crate::fair::RoundRobin;
 use crate::model::values::id::OrganizationId;
 use crate::payment::GatewayCalls;
 use crate::service::TicketingService;
-use crate::service::background::maintenance_steps::Run;
-use crate::service::background::skipped_rows::SkippedTable;
+use crate::service::state::maintenance_steps::Run;
+use crate::service::state::skipped_rows::SkippedTable;
 
 /// After which time a run asks the gateway no more. In the background, the next one follows at once.
 const TIME_PER_RUN: Duration = Duration::from_secs(1);

@@ -6,9 +6,9 @@ use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey, PaymentMod
 use crate::payment::GatewayCalls;
 use crate::sales::checkouts::checkout_attempts::look_up_all_now;
 use crate::service::TicketingService;
-use crate::service::background::maintenance_steps::{Batches, Run, in_batches};
-use crate::service::background::skipped_rows::SkippedTable;
-use crate::service::opening::downtime::{State, is_record_due};
+use crate::service::state::downtime::{State, is_record_due};
+use crate::service::state::maintenance_steps::{Batches, Run, in_batches};
+use crate::service::state::skipped_rows::SkippedTable;
 use crate::store::money::checkout_attempts::{self, OpenCheckout};
 use crate::store::money::{payments, refunds};
 use crate::store::sale::gateway_identity::WaitingAtGateway;

@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::background::clock_history::ClockHistory;
-use super::background::deferred_rows::DeferredRows;
-use super::background::notification_handler::NotificationHandler;
-use super::background::skipped_rows::SkippedRows;
-use super::background::threads::Background;
-use super::calls::backlog_limit::BacklogLimit;
-use super::calls::write_quota::WriteQuota;
-use super::opening::downtime::Downtime;
-use super::payments::look_up_limit::LookUpLimit;
-use super::payments::recent_failures::RecentFailures;
+use super::backlog_limit::BacklogLimit;
+use super::clock_history::ClockHistory;
+use super::deferred_rows::DeferredRows;
+use super::downtime::Downtime;
+use super::look_up_limit::LookUpLimit;
+use super::notification_handler::NotificationHandler;
+use super::recent_failures::RecentFailures;
+use super::skipped_rows::SkippedRows;
+use super::threads::Background;
+use super::write_quota::WriteQuota;
 use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, StoreError};
@@ -77,63 +77,63 @@ use crate::webhook::Transport;
 /// ```
 #[derive(Clone)]
 pub struct TicketingService {
-    pub(super) inner: Arc<Inner>,
+    pub(in crate::service) inner: Arc<Inner>,
     /// Whether this handle works for suspended organizations too: see [`TicketingService::even_if_suspended`].
-    pub(super) ignores_suspension: bool,
+    pub(in crate::service) ignores_suspension: bool,
 }
 
 /// The state that all clones of a service share.
-pub(super) struct Inner {
+pub(in crate::service) struct Inner {
     /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
-    pub(super) background: Mutex<Background>,
+    pub(in crate::service) background: Mutex<Background>,
     /// The functions that are called with notifications, until the service is closed: they may hold a handle of it.
-    pub(super) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
+    pub(in crate::service) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
     /// Whether new work is refused, because the service is being closed.
-    pub(super) closing: AtomicBool,
-    pub(super) store: Arc<Store>,
-    pub(super) environment: Environment,
-    pub(super) gateway: Option<GatewayCalls>,
+    pub(in crate::service) closing: AtomicBool,
+    pub(in crate::service) store: Arc<Store>,
+    pub(in crate::service) environment: Environment,
+    pub(in crate::service) gateway: Option<GatewayCalls>,
     /// Whether the gateway is the sandbox, whose checkout page needs no API key.
-    pub(super) has_sandbox: bool,
+    pub(in crate::service) has_sandbox: bool,
     /// Whether webhook endpoints may have loopback addresses and plain `http` URLs.
-    pub(super) allow_local_webhooks: bool,
+    pub(in crate::service) allow_local_webhooks: bool,
     /// The transport of all webhook senders; `None` for the HTTPS transport.
-    pub(super) webhook_transport: Option<Arc<dyn Transport>>,
-    pub(super) hold: HoldTerms,
+    pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
+    pub(in crate::service) hold: HoldTerms,
     /// How long delivered notifications are kept.
-    pub(super) webhook_retention: Duration,
+    pub(in crate::service) webhook_retention: Duration,
     /// The address of this service in checkout links, without a trailing slash.
-    pub(super) public_url: Option<String>,
+    pub(in crate::service) public_url: Option<String>,
     /// When API keys were last used, until the next maintenance stores it.
-    pub(super) keys_used: DeferredRows<ApiKeyId, Timestamp>,
+    pub(in crate::service) keys_used: DeferredRows<ApiKeyId, Timestamp>,
     /// The views of the pages of events that are not stored yet.
-    pub(super) page_views: DeferredRows<EventId, i64>,
+    pub(in crate::service) page_views: DeferredRows<EventId, i64>,
     /// The idempotency keys of the requests that this process is executing, with their senders.
-    pub(super) in_flight_keys: InUse<(OrganizationId, i64, IdempotencyKey)>,
+    pub(in crate::service) in_flight_keys: InUse<(OrganizationId, i64, IdempotencyKey)>,
     /// The look-ups for pages to which customers come back.
-    pub(super) page_look_ups: LookUpLimit,
-    pub(super) renewal_look_ups: LookUpLimit,
-    pub(super) suspended: SuspendedOrganizations,
+    pub(in crate::service) page_look_ups: LookUpLimit,
+    pub(in crate::service) renewal_look_ups: LookUpLimit,
+    pub(in crate::service) suspended: SuspendedOrganizations,
     /// Rows that the maintenance could not process.
-    pub(super) skipped_rows: SkippedRows,
-    pub(super) gateway_failures: RecentFailures,
+    pub(in crate::service) skipped_rows: SkippedRows,
+    pub(in crate::service) gateway_failures: RecentFailures,
     /// `None` if there is no quota.
-    pub(super) write_quota: Option<WriteQuota>,
+    pub(in crate::service) write_quota: Option<WriteQuota>,
     /// `None` if there is no limit.
-    pub(super) backlog_limit: Option<BacklogLimit>,
+    pub(in crate::service) backlog_limit: Option<BacklogLimit>,
     /// Whether the maintenance may act on the clock. `None` before its first run.
-    pub(super) clock_history: Mutex<Option<ClockHistory>>,
+    pub(in crate::service) clock_history: Mutex<Option<ClockHistory>>,
     /// Whether the program was down before the service was opened.
-    pub(super) downtime: Downtime,
+    pub(in crate::service) downtime: Downtime,
     /// The folder of the temporary files of exports. `None` for that of the database.
     #[cfg(feature = "exports")]
-    pub(super) export_folder: Option<PathBuf>,
+    pub(in crate::service) export_folder: Option<PathBuf>,
     /// Renders ticket documents, if they are switched on.
     #[cfg(feature = "documents")]
-    pub(super) documents: Option<crate::documents::Renderer>,
+    pub(in crate::service) documents: Option<crate::documents::Renderer>,
     /// Whether the pages of events are switched on.
     #[cfg(feature = "event-pages")]
-    pub(super) event_pages: bool,
+    pub(in crate::service) event_pages: bool,
 }
 
 /// # The service itself
@@ -149,7 +149,7 @@ impl TicketingService {
     ///   cannot be read, or not be written after a failed attempt.
     ///
     /// ```
-    #[doc = include_str!("../doc_fixture.md")]
+    #[doc = include_str!("../../doc_fixture.md")]
     /// service.ready()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -176,7 +176,7 @@ impl TicketingService {
     /// handlers end. Closing the service leaves the write-ahead log as it is.
     ///
     /// ```
-    #[doc = include_str!("../doc_fixture.md")]
+    #[doc = include_str!("../../doc_fixture.md")]
     /// assert_eq!(service.stopped(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -195,7 +195,7 @@ impl TicketingService {
     /// - [`Error::Unavailable`](crate::Error::Unavailable) if every reader stays busy.
     ///
     /// ```
-    #[doc = include_str!("../doc_fixture.md")]
+    #[doc = include_str!("../../doc_fixture.md")]
     /// let (event, ticket_type) = service.on_one_snapshot(|| {
     ///     (service.get_event(&caller, event.id), service.get_ticket_type(&caller, ticket_type.id))
     /// })?;
@@ -235,7 +235,7 @@ impl TicketingService {
     /// [`even_if_suspended`](Self::even_if_suspended) only checks that the organization exists.
     ///
     /// What it writes counts for the quota of an API key.
-    pub(super) fn write_for<T: Send + 'static>(
+    pub(in crate::service) fn write_for<T: Send + 'static>(
         &self,
         caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
@@ -247,7 +247,7 @@ impl TicketingService {
     }
 
     /// Like [`write_for`](Self::write_for), for work that changes the sale of this event.
-    pub(super) fn write_event_for<T: Send + 'static>(
+    pub(in crate::service) fn write_event_for<T: Send + 'static>(
         &self,
         caller: Identity,
         event: impl Into<EventKey>,
@@ -274,7 +274,7 @@ impl TicketingService {
 
     /// Checks that the caller has the scope, and that its organization has not used up its quota. For operations that
     /// create or update something: what ends something, payments and check-ins are small and urgent, and never refused.
-    pub(super) fn require_to_write(&self, caller: &Caller, scope: Scope) -> Result<()> {
+    pub(in crate::service) fn require_to_write(&self, caller: &Caller, scope: Scope) -> Result<()> {
         caller.require(scope)?;
         match (&self.inner.write_quota, caller.key) {
             (Some(quota), Some(_)) => quota.check(caller.organization, self.inner.environment.clock.monotonic()),
@@ -284,7 +284,7 @@ impl TicketingService {
 
     /// Like [`require_to_write`](Self::require_to_write), for operations that queue notifications. They are refused too
     /// if too many wait for the organization's endpoints.
-    pub(super) fn require_to_notify(&self, caller: &Caller, scope: Scope) -> Result<()> {
+    pub(in crate::service) fn require_to_notify(&self, caller: &Caller, scope: Scope) -> Result<()> {
         self.require_to_write(caller, scope)?;
         let (Some(limit), Some(_)) = (&self.inner.backlog_limit, caller.key) else { return Ok(()) };
         limit.check(caller.organization, self.inner.environment.clock.monotonic(), |most| {
@@ -294,7 +294,7 @@ impl TicketingService {
 
     /// The gateway that is asked about a checkout or a payment with this [recorded](is_asked) gateway. `None` if the
     /// program does not have it.
-    pub(super) fn gateway_of(&self, recorded: Option<GatewayKey<'_>>) -> Option<&GatewayCalls> {
+    pub(in crate::service) fn gateway_of(&self, recorded: Option<GatewayKey<'_>>) -> Option<&GatewayCalls> {
         self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.key(), recorded))
     }
 }

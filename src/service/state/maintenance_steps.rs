@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::skipped_rows::SkippedTable;
+use super::ticketing_service::TicketingService;
 use crate::error::{Error, Result};
 use crate::fair::Tenant;
 use crate::model::operation::maintenance::MaintenanceReport;
@@ -11,7 +12,6 @@ use crate::sales::EachRow;
 use crate::sales::catalog::event_changes;
 use crate::sales::catalog::holds;
 use crate::sales::orders::order_lifecycle;
-use crate::service::TicketingService;
 use crate::store::Transaction;
 use crate::store::orders::order_status::{self, ExpiredHold};
 use crate::store::sale::event_cancellations::OrderToCancel;

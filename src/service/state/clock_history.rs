@@ -21,7 +21,7 @@ pub(in crate::service) struct ClockHistory {
     believed_offset: i64,
     doubt: Option<Doubt>,
     /// The time in the database, in milliseconds.
-    pub(super) stored: Option<i64>,
+    pub(in crate::service) stored: Option<i64>,
 }
 
 /// A jump that is not confirmed yet.
@@ -33,7 +33,7 @@ struct Doubt {
 
 /// What a look at the clock found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::service) enum Verdict {
     Believed,
     /// It is believed again: it was put right, or is confirmed.
     BelievedAgain,
@@ -43,11 +43,11 @@ pub(super) enum Verdict {
 }
 
 impl ClockHistory {
-    pub(super) fn new(stored: Option<i64>, wall: i64, monotonic: i64) -> Self {
+    pub(in crate::service) fn new(stored: Option<i64>, wall: i64, monotonic: i64) -> Self {
         Self { believed_offset: stored.unwrap_or(wall).saturating_sub(monotonic), doubt: None, stored }
     }
 
-    pub(super) fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
+    pub(in crate::service) fn look(&mut self, wall: i64, monotonic: i64) -> Verdict {
         let offset = wall.saturating_sub(monotonic);
         let jump = offset.saturating_sub(self.believed_offset);
         let doubt = self.doubt.filter(|doubt| offset.saturating_sub(doubt.offset).saturating_abs() <= LARGEST_JUMP);

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::skipped_rows::SkippedTable;
 use crate::environment::Locked;
 use crate::model::values::id::OrganizationId;
-use crate::service::background::skipped_rows::SkippedTable;
 
 /// How long a failure counts.
 const REMEMBERED: Duration = Duration::from_mins(10);
@@ -21,12 +21,17 @@ pub(in crate::service) struct RecentFailures(Mutex<HashMap<(SkippedTable, Organi
 
 impl RecentFailures {
     /// `None` sorts before every failure.
-    pub(super) fn last(&self, table: SkippedTable, organization: OrganizationId, now: Duration) -> Option<Duration> {
+    pub(in crate::service) fn last(
+        &self,
+        table: SkippedTable,
+        organization: OrganizationId,
+        now: Duration,
+    ) -> Option<Duration> {
         let failed_at = self.0.locked().get(&(table, organization)).copied();
         failed_at.filter(|failed_at| now.saturating_sub(*failed_at) < REMEMBERED)
     }
 
-    pub(super) fn add(&self, table: SkippedTable, organization: OrganizationId, now: Duration) {
+    pub(in crate::service) fn add(&self, table: SkippedTable, organization: OrganizationId, now: Duration) {
         let mut failures = self.0.locked();
         failures.retain(|_, failed_at| now.saturating_sub(*failed_at) < REMEMBERED);
         if failures.len() < MAX_FAILURES || failures.contains_key(&(table, organization)) {
@@ -34,7 +39,7 @@ impl RecentFailures {
         }
     }
 
-    pub(super) fn remove(&self, table: SkippedTable, organization: OrganizationId) {
+    pub(in crate::service) fn remove(&self, table: SkippedTable, organization: OrganizationId) {
         self.0.locked().remove(&(table, organization));
     }
 }
