@@ -16,6 +16,7 @@ pub(in crate::store) const OF_TICKET: &str = "SELECT g.name AS organizer, e.stat
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN events e ON e.id = t.event_id
         JOIN organizations g ON g.id = t.organization_id
     WHERE t.id = ?1 AND t.organization_id = ?2";
+// Without the sign, the orders of the organization would be read to find the one.
 pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.status AS event_status, e.over_at,
         e.revision AS event_revision,
         (SELECT CAST(SUM(tt.revision) AS BIGINT) FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
@@ -30,7 +31,7 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
             FROM tickets t WHERE t.order_id = ?1 GROUP BY t.order_id) s
         JOIN orders o ON o.id = s.order_id JOIN events e ON e.id = o.event_id
         JOIN organizations g ON g.id = o.organization_id
-    WHERE o.organization_id = ?2";
+    WHERE +o.organization_id = ?2";
 /// Logos that may be URLs: no longer text is one.
 const LOGOS_OF_TICKET: &str = "SELECT l.logo
     FROM tickets t JOIN ticket_logos l ON l.ticket_type_id = t.ticket_type_id
