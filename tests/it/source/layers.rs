@@ -67,6 +67,40 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("guide", &[]),
 ];
 
+/// The folders of each layer, and of a folder with several, from the top: each uses only those that stand after it. The
+/// files beside the folders are in none.
+const FOLDERS: &[(&str, &[&str])] = &[
+    ("server", &["public", "openapi", "operations", "http", "net", "metrics", "responses"]),
+    (
+        "service",
+        &["facade", "background", "database", "figures", "reconciliation", "opening", "payments", "calls", "state"],
+    ),
+    ("stripe", &["objects", "api"]),
+    ("sales", &["checkouts", "orders", "money", "tickets", "catalog"]),
+    (
+        "store",
+        &[
+            "check",
+            "money",
+            "orders",
+            "webhooks",
+            "tickets",
+            "sale",
+            "tenants",
+            "lists",
+            "engine",
+            "commits",
+            "migrations",
+        ],
+    ),
+    ("store/engine", &["postgres", "sqlite", "sql"]),
+    ("store/engine/postgres", &["writing", "connections", "statements", "net"]),
+    ("store/engine/sqlite", &["inspection", "files"]),
+    ("rules", &["entrance", "money"]),
+    ("model", &["notifications", "operation", "payments", "tickets", "sale", "tenants", "values"]),
+    ("form", &["declare", "json"]),
+];
+
 /// Which words stand in which files only: the words, and what the paths of those files begin with.
 const OWNED: &[(&[&str], &[&str])] = &[
     (&["rusqlite"], &["store/engine/sqlite/"]),
@@ -298,6 +332,51 @@ fn no_file_uses_a_file_of_a_layer_above_it() {
         }
     }
     assert_eq!(found, [""; 0]);
+}
+
+/// The folder in which both files are and the folders of each in it, if they are in two.
+fn folders_of<'a>(file: &'a str, other: &'a str) -> Option<(&'a str, &'a str, &'a str)> {
+    let same = file.split('/').zip(other.split('/')).take_while(|(one, two)| one == two).map(|(one, _)| one.len() + 1);
+    let common = same.sum::<usize>().checked_sub(1)?;
+    let folder = |path: &'a str| Some(path[common + 1..].split_once('/')?.0);
+    Some((&file[..common], folder(file)?, folder(other)?))
+}
+
+/// The uses that lead from a folder to one that stands before it in its list, and those of folders in no list.
+fn uses_upwards(uses: &imports::Uses) -> Vec<String> {
+    let mut found = Vec::new();
+    for (file, used) in uses {
+        for other in used {
+            let Some((parent, from, to)) = folders_of(file, other) else { continue };
+            let order = FOLDERS.iter().find(|(name, _)| *name == parent).map_or(&[][..], |(_, order)| order);
+            let place = |folder: &str| order.iter().position(|listed| *listed == folder);
+            if place(from).zip(place(to)).is_none_or(|(from, to)| from > to) {
+                found.push(format!("{file} uses {other}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_folder_of_a_layer_uses_only_those_below_it() {
+    assert_eq!(uses_upwards(&imports::uses(&sources())), [""; 0]);
+    // Every folder is listed, and every listed folder is there.
+    let all = sources();
+    let files: Vec<_> = all.keys().map(String::as_str).collect();
+    for (parent, order) in FOLDERS {
+        let begin = format!("{parent}/");
+        let folders = files.iter().filter_map(|file| Some(file.strip_prefix(&begin)?.split_once('/')?.0));
+        assert_eq!(folders.collect::<BTreeSet<_>>(), order.iter().copied().collect(), "{parent}");
+    }
+}
+
+#[test]
+fn a_planted_use_upwards_between_folders_is_found() {
+    let mut planted = sources();
+    let lowest = planted.get_mut("store/sale/events.rs").expect("the file");
+    lowest.push_str("\nfn planted() { crate::store::orders::orders::planted() }\n");
+    assert_eq!(uses_upwards(&imports::uses(&planted)), ["store/sale/events.rs uses store/orders/orders.rs"]);
 }
 
 #[test]

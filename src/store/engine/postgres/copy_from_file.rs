@@ -10,10 +10,10 @@ use postgres::Client;
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
+use super::net::errors;
 use super::net::purpose::Purpose;
 use super::postgres_options::PostgresOptions;
 use super::schema::{self, MIGRATION_LOCK};
-use super::statements::errors;
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
 use crate::model::operation::backup::CopyProgress;
 use crate::store::engine::sql::row::Row;

@@ -2,18 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::net::announcer::Announcer;
-use super::net::listener::Listener;
-use super::net::pool::Connector;
+use super::connections::announcer::Announcer;
+use super::connections::listener::Listener;
+use super::connections::pool::Connector;
+use super::connections::standby::{ReadPool, Standby};
 use super::net::purpose::Purpose;
-use super::net::standby::{ReadPool, Standby};
 use super::postgres_options::PostgresOptions;
 use super::postgres_snapshots::PostgresSnapshots;
 use super::schema::migrate;
 use super::statements::postgres_connection::{PostgresConnection, first_column};
+use super::statements::write_state::EventLock;
 use super::writing::event_owners::EventOwners;
 use super::writing::tokens;
-use super::writing::write_state::EventLock;
 use super::writing::writer::{Failed, PostgresWriter};
 use crate::environment::{Entropy, Environment, SystemEntropy};
 use crate::error::{Result, StoreErrorKind};

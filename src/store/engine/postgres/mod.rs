@@ -1,5 +1,6 @@
 //! The PostgreSQL engine: the only folder that uses the crate `postgres`.
 
+mod connections;
 pub(super) mod copy_from_file;
 mod engine;
 mod net;

@@ -13,10 +13,10 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::net::errors::cannot_open;
 use super::net::hosts::{FirstHost, MAX_CONNECT_TIME};
 use super::net::pipelining_client::PipeliningClient;
 use super::net::tls::{self, Encryption};
-use super::statements::errors::cannot_open;
 use super::writing::server_clock::ServerClock;
 use crate::error::{FieldErrors, Result};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::net::pool::Connector;
-use super::net::standby::Standby;
+use super::connections::pool::Connector;
+use super::connections::standby::Standby;
 use super::statements::postgres_connection::PostgresConnection;
 use crate::environment::Environment;
 use crate::error::{Error, Result, Unavailable};

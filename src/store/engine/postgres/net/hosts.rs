@@ -11,8 +11,8 @@ use tokio_postgres::config::LoadBalanceHosts;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Socket};
 
+use super::errors::cannot_open;
 use crate::error::{Error, Result, StoreErrorKind};
-use crate::store::engine::postgres::statements::errors::cannot_open;
 
 /// How long a host may take until it can be used, unless the URL says otherwise.
 pub(in crate::store::engine::postgres) const MAX_CONNECT_TIME: Duration = Duration::from_secs(5);

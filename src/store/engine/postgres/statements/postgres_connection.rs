@@ -10,15 +10,15 @@ use postgres::types::ToSql;
 use postgres::{SimpleQueryMessage, Statement};
 use tokio_postgres::Client;
 
-use super::errors::{Failure, failure, statement_error};
 use super::prepared::{Prepared, Statements, numbered, types_of};
 use super::read_ahead::ReadAhead;
+use super::write_state::WriteState;
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::deadline::Deadline;
+use crate::store::engine::postgres::net::errors::{Failure, failure, statement_error};
 use crate::store::engine::postgres::net::pipelining_client::{PipeliningClient, Request};
 use crate::store::engine::postgres::net::purpose::Purpose;
-use crate::store::engine::postgres::writing::write_state::WriteState;
 use crate::store::engine::sql::values::Bind;
 use crate::store::engine::sql::violation::StatementError;
 

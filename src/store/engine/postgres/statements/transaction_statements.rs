@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use postgres::types::ToSql;
 
-use super::errors::Failure;
+use super::locks;
 use super::postgres_connection::{PostgresConnection, QueuedKind};
 use super::prepared::Prepared;
 use crate::environment::Clock;
@@ -17,7 +17,7 @@ use crate::model::values::id::OrganizationId;
 use crate::store::engine::connection::{Connection, Visit};
 use crate::store::engine::deadline::Deadline;
 use crate::store::engine::lock::Lock;
-use crate::store::engine::postgres::writing::locks;
+use crate::store::engine::postgres::net::errors::Failure;
 use crate::store::engine::readers::ReadConnection;
 use crate::store::engine::sql::query::{Access, Query};
 use crate::store::engine::sql::row::Row;

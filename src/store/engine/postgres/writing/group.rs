@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use super::commits::error_of_others;
 use super::event_queues::{Leader, QueuedJob};
-use super::write_state::EventLock;
 use super::writer::{Commit, Failed, PostgresWriter, Ran};
 use crate::error::Error;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::lock::EventKey;
-use crate::store::engine::postgres::net::pool::Borrowed;
+use crate::store::engine::postgres::connections::pool::Borrowed;
+use crate::store::engine::postgres::statements::write_state::EventLock;
 use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::Recorded;
 

@@ -8,7 +8,7 @@ use crate::environment::Clock as _;
 use crate::error::Result;
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
-use crate::store::engine::postgres::statements::errors::Failure;
+use crate::store::engine::postgres::net::errors::Failure;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 
 /// How long a commit is waited for. A server with a synchronous standby waits for the standby without a limit of its

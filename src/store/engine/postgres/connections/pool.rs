@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio_postgres::Config;
 
-use super::hosts::MAX_CONNECT_TIME;
-use super::purpose::Purpose;
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Error, Result, Unavailable};
 use crate::fair::{Limits, Permit, Semaphore};
+use crate::store::engine::postgres::net::hosts::MAX_CONNECT_TIME;
+use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::readers::ReaderPool;

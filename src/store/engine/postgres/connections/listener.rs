@@ -8,11 +8,11 @@ use std::time::Duration;
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
-use super::purpose::Purpose;
-use super::work_message::{self, CHANNEL};
 use crate::store::commits::commit_notifier::{CommitNotifier, CommittedWork};
+use crate::store::engine::postgres::net::errors::convert;
+use crate::store::engine::postgres::net::purpose::Purpose;
+use crate::store::engine::postgres::net::work_message::{self, CHANNEL};
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
-use crate::store::engine::postgres::statements::errors::convert;
 
 /// How soon the thread ends.
 const STEP: Duration = Duration::from_millis(100);

@@ -5,8 +5,8 @@ use std::io;
 
 use postgres::error::{Severity, SqlState};
 
+use super::purpose::Purpose;
 use crate::error::{Error, StoreError, StoreErrorKind, Unavailable};
-use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::sql::violation::{StatementError, UNIQUE_INDEXES};
 
 /// What a failed statement means for its transaction.

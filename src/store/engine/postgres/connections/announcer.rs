@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::pool::Connector;
-use super::work_message::{self, CHANNEL};
 use crate::error::{Result, StoreError};
 use crate::store::commits::commit_notifier::{CommitNotifier, CommittedWork};
+use crate::store::engine::postgres::net::work_message::{self, CHANNEL};
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 
 /// The pause after each announcement, so that many commits are announced together.
