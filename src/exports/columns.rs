@@ -6,7 +6,7 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{Id, Kind};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::Row;
-use crate::store::orders::order_details::StoredDetails;
+use crate::store::order::order_details::StoredDetails;
 
 /// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,7 @@ use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
 use crate::rules::{Checked, checked, file_name};
-use crate::store::orders::order_details::{self, StoredDetails};
+use crate::store::order::order_details::{self, StoredDetails};
 use crate::store::sale::events;
 use crate::store::{Row, Store, Transaction};
 

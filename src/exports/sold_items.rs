@@ -9,8 +9,8 @@ use crate::model::values::id::kind::{Customer, Event, Order, TicketType};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::pricing::ItemPrice;
 use crate::rules::order::{payment_method, status_at_hold};
-use crate::store::orders::order_details::{self, StoredDetails};
-use crate::store::orders::order_lists;
+use crate::store::order::order_details::{self, StoredDetails};
+use crate::store::order::order_lists;
 use crate::store::{Row, Transaction};
 
 columns! {

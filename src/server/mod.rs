@@ -222,11 +222,11 @@
 //! default features, so an application that needs them, such as `json`, has `axum = "0.8"` among its own dependencies.
 
 mod http;
-mod metrics;
 mod net;
 mod openapi;
 mod operations;
 mod options;
+mod prometheus;
 mod public;
 mod responses;
 mod routes;

@@ -11,8 +11,8 @@ use super::http::blocking::BlockingService;
 use super::http::held_bytes::HeldBytes;
 use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
-use super::metrics::metrics::Metrics;
 use super::options::ServerOptions;
+use super::prometheus::metrics::Metrics;
 #[cfg(feature = "event-pages")]
 use super::public::event_pages::PageCache;
 use super::public::files::Files;

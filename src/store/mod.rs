@@ -1,6 +1,6 @@
 //! Persistence: the statements of every table, and the transactions in which they run.
 //!
-//! There is a file for each table or resource, in the folder of its subject: `tenants`, `sale`, `tickets`, `orders`,
+//! There is a file for each table or resource, in the folder of its subject: `tenants`, `sale`, `tickets`, `order`,
 //! `money`, `webhooks`. It holds the statements next to the functions that run them and decode their rows. `lists` has the
 //! filtered lists, and `commits` what is reported when a transaction is durable. `engine` runs transactions,
 //! `migrations` defines the schema, and `check` looks for violated invariants. The store makes no business decisions:
@@ -33,7 +33,7 @@ mod migrations;
 pub(crate) mod money;
 mod newest_id;
 mod open_database;
-pub(crate) mod orders;
+pub(crate) mod order;
 pub(crate) mod sale;
 pub(crate) mod tenants;
 pub(crate) mod tickets;

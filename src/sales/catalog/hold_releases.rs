@@ -11,7 +11,7 @@ use super::holds::expire_all;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
 use crate::sales::each_row::SkippedRow;
-use crate::store::orders::order_status::{self, ExpiredHold, ExpiredReservation};
+use crate::store::order::order_status::{self, ExpiredHold, ExpiredReservation};
 use crate::store::sale::events;
 use crate::store::{EventKey, LockedEvent, Transaction};
 

@@ -13,7 +13,7 @@ use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::{EventId, OrderId};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::store::money::checkout_attempts;
-use crate::store::orders::order_status::{self, ExpiredHold};
+use crate::store::order::order_status::{self, ExpiredHold};
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{discounts, order_items, seat_counts};
 use crate::store::webhooks::handler_queue;

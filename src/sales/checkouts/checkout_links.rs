@@ -33,7 +33,7 @@ use crate::store::LockedEvent;
 use crate::store::money::checkout_parameters::{CheckoutTimes, OrderToPay};
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
-use crate::store::orders::{order_details, orders};
+use crate::store::order::{order_details, orders};
 use crate::store::webhooks::subscribed_endpoints;
 
 /// How a new order is paid.

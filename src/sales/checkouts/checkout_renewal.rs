@@ -28,7 +28,7 @@ use crate::store::money::checkout_parameters::CheckoutTimes;
 use crate::store::money::checkout_renewals::CurrentCheckout;
 use crate::store::money::checkouts::NewCheckout;
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
-use crate::store::orders::order_status::{self, OrderState};
+use crate::store::order::order_status::{self, OrderState};
 use crate::store::{LockedEvent, Transaction};
 
 /// An order whose checkout is to be renewed, as it was read before the gateway was asked.

@@ -17,7 +17,7 @@ use crate::store::Transaction;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::{checkout_parameters, checkouts, payments};
-use crate::store::orders::{order_details, order_status, orders};
+use crate::store::order::{order_details, order_status, orders};
 use crate::store::sale::events;
 
 /// Returns the order of a checkout page, by the gateway's reference of the checkout. A checkout that was replaced by a

@@ -7,7 +7,7 @@ use crate::model::tenants::caller::Recorder;
 use crate::store::LockedEvent;
 use crate::store::money::payments;
 use crate::store::money::payments::NewPayment;
-use crate::store::orders::order_status::OrderState;
+use crate::store::order::order_status::OrderState;
 
 /// How money was taken manually.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::store::Transaction;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::StoredRefund;
-use crate::store::orders::order_status::OrderState;
+use crate::store::order::order_status::OrderState;
 use crate::store::webhooks::{handler_queue, outbox};
 
 pub(in crate::sales) fn refund_due(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {

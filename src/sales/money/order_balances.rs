@@ -8,7 +8,7 @@ use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::store::Transaction;
 use crate::store::money::payments;
 use crate::store::money::payments::StoredPayment;
-use crate::store::orders::order_status;
+use crate::store::order::order_status;
 
 /// Sums in minor units.
 #[derive(Debug, Clone, Copy, Default)]

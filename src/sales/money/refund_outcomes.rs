@@ -13,7 +13,7 @@ use crate::store::Transaction;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{DueRefund, StoredRefund};
 use crate::store::money::{payments, refunds};
-use crate::store::orders::order_status;
+use crate::store::order::order_status;
 use crate::store::sale::sales_figures;
 
 const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or a bank has taken it for a dispute";

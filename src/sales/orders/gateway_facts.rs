@@ -16,7 +16,7 @@ use crate::store::money::ledger::ReturnedBy;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::StoredRefund;
 use crate::store::money::{disputes, ledger, payments, refunds};
-use crate::store::orders::order_status::OrderState;
+use crate::store::order::order_status::OrderState;
 use crate::store::{LockedEvent, Transaction};
 
 use crate::sales::money::money_notifications;

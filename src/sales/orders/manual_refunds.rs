@@ -13,7 +13,7 @@ use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::sales::money::refund_lifecycle::Account;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::{payments, refunds};
-use crate::store::orders::{order_status, orders};
+use crate::store::order::{order_status, orders};
 use crate::store::{LockedEvent, Transaction};
 
 /// Records money that was returned manually for an order: all that is owed, or this amount, or for this refund. The

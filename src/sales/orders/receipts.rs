@@ -5,7 +5,7 @@ use crate::model::sale::receipt::{OrderOnPage, Receipt, ReceiptPayment};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::store::Transaction;
 use crate::store::money::{payments, refunds};
-use crate::store::orders::{order_details, orders};
+use crate::store::order::{order_details, orders};
 use crate::store::sale::events;
 use crate::store::tenants::organizations;
 

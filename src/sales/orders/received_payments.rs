@@ -18,7 +18,7 @@ use crate::store::LockedEvent;
 use crate::store::money::payments::{NewPayment, StoredPayment};
 use crate::store::money::refunds::{DueRefund, NewRefund};
 use crate::store::money::{checkout_attempts, payments};
-use crate::store::orders::order_status::{self, OrderState};
+use crate::store::order::order_status::{self, OrderState};
 use crate::store::sale::seat_counts::PaidThrough;
 
 /// A payment that the gateway, or the program for it, reports.

@@ -32,8 +32,8 @@ use super::client_connection::ClientConnection;
 use super::invalid_http;
 use super::open_connections::OpenConnections;
 use super::shared_stream::SharedStream;
-use crate::server::metrics::metrics::GaugeGuard;
 use crate::server::options::ServerOptions;
+use crate::server::prometheus::metrics::GaugeGuard;
 use crate::server::responses::problem::Problem;
 use crate::server::responses::request_id::{REQUEST_ID, request_id};
 

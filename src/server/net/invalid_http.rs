@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Request, Version};
 use axum::response::Response;
 use fluent_uri::UriRef;
 
-use crate::server::metrics::metrics::method_label;
+use crate::server::prometheus::metrics::method_label;
 use crate::server::responses::problem::Problem;
 use crate::server::responses::request_id::{REQUEST_ID, request_id};
 

@@ -15,7 +15,7 @@ use tower::{Layer, Service};
 
 use super::operation_routes::UnknownRoute;
 use crate::server::http::base_path::base_path;
-use crate::server::metrics::metrics::{GaugeGuard, method_label};
+use crate::server::prometheus::metrics::{GaugeGuard, method_label};
 use crate::server::responses::problem::Problem;
 use crate::server::responses::request_id::{REQUEST_ID, request_id};
 use crate::server::state::AppState;

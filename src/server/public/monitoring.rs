@@ -7,8 +7,8 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::server::metrics::metrics::OPEN_METRICS;
-use crate::server::metrics::prometheus_text::{self, PROMETHEUS_TEXT};
+use crate::server::prometheus::metrics::OPEN_METRICS;
+use crate::server::prometheus::prometheus_text::{self, PROMETHEUS_TEXT};
 use crate::server::responses::page_responses::accepts_html;
 use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;

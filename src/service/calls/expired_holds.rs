@@ -15,7 +15,7 @@ use crate::model::values::id::OrganizationId;
 use crate::sales::catalog::hold_releases::{ReleaseLimit, exceeds_release_limit, release_batch};
 use crate::service::TicketingService;
 use crate::service::state::skipped_rows::SkippedTable;
-use crate::store::orders::order_status::ExpiredHold;
+use crate::store::order::order_status::ExpiredHold;
 use crate::store::{EventKey, LockedEvent};
 
 impl TicketingService {

@@ -22,8 +22,8 @@ use crate::sales::money::manual_payments::ManualPayment;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::service::TicketingService;
 use crate::store::money::checkouts;
-use crate::store::orders::order_lists;
-use crate::store::orders::{order_details, orders};
+use crate::store::order::order_lists;
+use crate::store::order::{order_details, orders};
 
 /// # Orders
 impl TicketingService {

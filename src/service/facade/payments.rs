@@ -19,7 +19,7 @@ use crate::service::TicketingService;
 use crate::service::payments::gateway_facts::parts;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments;
-use crate::store::orders::orders;
+use crate::store::order::orders;
 use crate::store::{LockedEvent, Transaction};
 
 /// # Payments

@@ -16,7 +16,7 @@ use crate::sales::orders::receipts;
 use crate::service::TicketingService;
 #[cfg(feature = "server")]
 use crate::store::money::checkouts::CheckoutOrder;
-use crate::store::orders::orders;
+use crate::store::order::orders;
 
 /// # The checkout page of the sandbox
 impl TicketingService {

@@ -13,7 +13,7 @@ use crate::sales::catalog::event_changes;
 use crate::sales::catalog::holds;
 use crate::sales::orders::order_lifecycle;
 use crate::store::Transaction;
-use crate::store::orders::order_status::{self, ExpiredHold};
+use crate::store::order::order_status::{self, ExpiredHold};
 use crate::store::sale::event_cancellations::OrderToCancel;
 use crate::store::sale::{event_cancellations, events};
 use crate::store::tenants::idempotency_records;

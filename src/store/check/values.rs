@@ -18,7 +18,7 @@ use crate::rules::calendar::Zone;
 use crate::rules::text::{email_key, fold};
 use crate::rules::{event, ticket};
 use crate::store::money::checkout_parameters;
-use crate::store::orders::order_details;
+use crate::store::order::order_details;
 use crate::store::sale::events;
 use crate::store::webhooks::handler_queue;
 use crate::store::{Row, Transaction};

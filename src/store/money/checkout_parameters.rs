@@ -9,7 +9,7 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::json;
-use crate::store::orders::{order_details, orders};
+use crate::store::order::{order_details, orders};
 use crate::store::sale::gateway_identity;
 use crate::store::{LockedEvent, Row, Transaction};
 

@@ -12,7 +12,7 @@ use crate::rules::Checked;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::page_ids::ranges;
-use crate::store::orders::lists_of_orders::{self, Filters, Statements};
+use crate::store::order::lists_of_orders::{self, Filters, Statements};
 use crate::store::{LockedEvent, Transaction};
 
 columns! {

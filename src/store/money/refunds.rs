@@ -16,7 +16,7 @@ use crate::rules::money::refund_share::LATEST_DUE;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::page_ids::ranges;
-use crate::store::orders::lists_of_orders::{self, Filters, Statements};
+use crate::store::order::lists_of_orders::{self, Filters, Statements};
 use crate::store::sale::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
 use crate::store::{LockedEvent, Query, Row, Transaction};
 

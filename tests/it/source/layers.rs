@@ -70,7 +70,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// The folders of each layer, and of a folder with several, from the top: each uses only those that stand after it. The
 /// files beside the folders are in none.
 const FOLDERS: &[(&str, &[&str])] = &[
-    ("server", &["public", "openapi", "operations", "http", "net", "metrics", "responses"]),
+    ("server", &["public", "openapi", "operations", "http", "net", "prometheus", "responses"]),
     (
         "service",
         &["facade", "background", "database", "figures", "reconciliation", "opening", "payments", "calls", "state"],
@@ -82,7 +82,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &[
             "check",
             "money",
-            "orders",
+            "order",
             "webhooks",
             "tickets",
             "sale",
@@ -375,8 +375,8 @@ fn every_folder_of_a_layer_uses_only_those_below_it() {
 fn a_planted_use_upwards_between_folders_is_found() {
     let mut planted = sources();
     let lowest = planted.get_mut("store/sale/events.rs").expect("the file");
-    lowest.push_str("\nfn planted() { crate::store::orders::orders::planted() }\n");
-    assert_eq!(uses_upwards(&imports::uses(&planted)), ["store/sale/events.rs uses store/orders/orders.rs"]);
+    lowest.push_str("\nfn planted() { crate::store::order::orders::planted() }\n");
+    assert_eq!(uses_upwards(&imports::uses(&planted)), ["store/sale/events.rs uses store/order/orders.rs"]);
 }
 
 #[test]

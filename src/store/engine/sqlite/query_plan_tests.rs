@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
-use crate::store::orders::order_lists;
-use crate::store::orders::{order_status, orders};
+use crate::store::order::order_lists;
+use crate::store::order::{order_status, orders};
 use crate::store::sale::event_lists;
 use crate::store::sale::{customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types};
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
