@@ -9,7 +9,3 @@ pub(crate) mod sale;
 pub(crate) mod tenants;
 pub(crate) mod tickets;
 pub(crate) mod values;
-/// The revision of a resource in JSON that version 0.1 wrote, which does not contain the revision.
-const fn first_revision() -> i64 {
-    1
-}

@@ -40,7 +40,7 @@ impl<'a> Heading<'a> {
     }
 }
 
-/// The beginning of a text. Those of version 0.1 may have any length.
+/// The beginning of a text. Texts of early versions may have any length.
 fn shortened(text: &str) -> &str {
     text.char_indices().nth(LINE_LENGTH).map_or(text, |(end, _)| &text[..end])
 }

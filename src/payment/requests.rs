@@ -125,7 +125,7 @@ with_setters! {
         pub public_url: String,
         /// The page of the server to which the gateway can send the customer back, whatever became of the payment. The
         /// page asks the gateway, and then leads to the success, failure or cancel URL of the order. Nobody can guess
-        /// the URL. `None` if the checkout was first asked for by version 0.1.
+        /// the URL. `None` for checkouts of early versions.
         pub return_url: Option<String>,
         /// The idempotency key: the same for every attempt to create this checkout. It is `checkout-<order id>` for the
         /// first checkout of an order, and `checkout-<order id>-2`, `-3` and so on for those that replace it.

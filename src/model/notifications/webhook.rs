@@ -31,7 +31,7 @@ responses! {
         /// The last four characters of the signing secret.
         pub secret_hint: Option<String>,
         /// The number of the current version. Every change increases it, including the rotation of the secret.
-        pub revision: i64 [default = "crate::model::first_revision"],
+        pub revision: i64,
     }
 
     /// A newly created webhook endpoint, with its signing secret.

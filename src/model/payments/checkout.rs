@@ -114,7 +114,7 @@ responses! {
         pub payment_reference: Option<String>,
         /// How many times the checkout was renewed.
         pub renewals: i64 [default],
-        /// The name of the payment gateway that has the checkout. Not set if version 0.2 or earlier created it.
+        /// The name of the payment gateway that has the checkout. Not set for checkouts of early versions.
         pub gateway: Option<String>,
         /// The last error, if the checkout is not closed or its result is not known: that of the gateway, or that the
         /// gateway is not configured. A gateway's text may reveal internal addresses, so it is not in the JSON.

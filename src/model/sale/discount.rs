@@ -74,7 +74,7 @@ responses! {
         /// When the discount was last changed. Uses do not count as changes.
         pub updated_at: Timestamp,
         /// The number of the current version. Every change increases it; uses do not.
-        pub revision: i64 [default = "crate::model::first_revision"],
+        pub revision: i64,
     }
 }
 

@@ -115,7 +115,7 @@ responses! {
         /// When the event was last changed. Sales and page views do not count as changes.
         pub updated_at: Timestamp,
         /// The number of the current version. Every change increases it; sales and page views do not.
-        pub revision: i64 [default = "crate::model::first_revision"],
+        pub revision: i64,
     }
 }
 

@@ -118,7 +118,7 @@ responses! {
         /// When the ticket type was last changed. Sales do not count as changes.
         pub updated_at: Timestamp,
         /// The number of the current version. Every change increases it; sales do not.
-        pub revision: i64 [default = "crate::model::first_revision"],
+        pub revision: i64,
     }
 }
 

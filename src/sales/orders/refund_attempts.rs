@@ -39,8 +39,8 @@ impl RefundAttempt {
         self.refund.attempts >= MAX_ATTEMPTS
     }
 
-    /// The idempotency key: the same for every attempt to make this part of the refund. A refund of version 0.1 has the id
-    /// of its order.
+    /// The idempotency key: the same for every attempt to make this part of the refund. The refunds of early
+    /// versions have the ids of their orders.
     pub(crate) fn idempotency_key(&self) -> String {
         let StoredRefund { id, order, amount, to_ask, .. } = &self.refund;
         let key = if id.raw() == order.raw() { format!("refund-{order}") } else { format!("refund-{id}") };

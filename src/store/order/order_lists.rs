@@ -24,7 +24,7 @@ use crate::store::sale::order_items::{self, StoredItem};
 use crate::store::sale::{customers, events, ticket_types};
 use crate::store::{RowLength, Transaction};
 
-/// How many items of all orders on a page are read at once. Orders of version 0.1 may have more: their items are read
+/// How many items of all orders on a page are read at once. Orders of early versions may have more: their items are read
 /// order by order, until the page is full.
 const MAX_ITEMS_AT_ONCE: usize = 10_000;
 

@@ -19,7 +19,7 @@ const INSERT: &str = "INSERT INTO order_items (id, order_id, ticket_type_id, qua
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const BY_ORDERS: &str =
     "SELECT id, order_id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id";
-/// Names of version 0.1 may have any length, and there is one for each item: only 255 characters are read.
+/// Names of early versions may have any length, and there is one for each item: only 255 characters are read.
 pub(in crate::store) const WITH_NAMES: &str =
     "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount,
         SUBSTR(t.name, 1, 255) AS name

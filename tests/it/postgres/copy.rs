@@ -1,7 +1,6 @@
 //! A database file is copied to PostgreSQL.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -19,10 +18,7 @@ use crate::common::shop::Shop;
 /// A copy of the stored fixture, which has rows in most tables, with the current schema.
 fn file(folder: &Path) -> PathBuf {
     let path = folder.join("ticketing.db");
-    let stored = include_bytes!("../../fixtures/0.2.0/ticketing.sqlite.gz");
-    let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(&stored[..]).read_to_end(&mut bytes).unwrap();
-    std::fs::write(&path, bytes).unwrap();
+    std::fs::write(&path, crate::storage::upgrade::file_of_0_3_0()).unwrap();
     drop(TicketingService::builder(DatabaseFile::new(&path).copy_before_migration(false)).open().unwrap());
     path
 }

@@ -52,25 +52,35 @@ fn the_migrations_that_a_database_lacks_are_applied_when_it_is_opened() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");
     let mut client = cluster.client("hall");
-    client.batch_execute(include_str!("../../../src/store/migrations/postgres/0001_schema.sql")).unwrap();
+    client.batch_execute(include_str!("../../../src/store/migrations/postgres/0008_schema.sql")).unwrap();
     client
         .batch_execute(
             "CREATE TABLE schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
-            INSERT INTO schema_version (id, version) VALUES (1, 1)",
+            INSERT INTO schema_version (id, version) VALUES (1, 7)",
         )
         .unwrap();
-    let checks = "SELECT COUNT(*) FROM pg_constraint WHERE pg_get_constraintdef(oid) LIKE '%ticket.checked_in%'";
+    // A database that is older than 0.3.0.
+    for migrates in [true, false] {
+        let Err(Error::Store(error)) =
+            TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).migrate(migrates).open()
+        else {
+            panic!("opened")
+        };
+        assert!(error.to_string().contains("version 0.3, which upgrades it"), "{error}");
+    }
+    client.batch_execute("UPDATE schema_version SET version = 8").unwrap();
+    let tables = "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'ticket_logos'";
     let mut number = |sql| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
-    assert_eq!(number(checks), 3);
+    assert_eq!(number(tables), 0);
     let Err(Error::Store(error)) =
         TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).migrate(false).open()
     else {
         panic!("opened")
     };
-    assert!(matches!(error.kind(), StoreErrorKind::SchemaTooOld { found: 1, .. }), "{error}");
+    assert!(matches!(error.kind(), StoreErrorKind::SchemaTooOld { found: 8, .. }), "{error}");
     let migrated = TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open().unwrap();
-    assert_eq!(number(checks), 0);
-    assert!(number("SELECT version FROM schema_version") > 1);
+    assert_eq!(number(tables), 1);
+    assert!(number("SELECT version FROM schema_version") > 8);
     migrated.create_organization(CreateOrganization::default()).unwrap();
     // Nothing is left to do.
     TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).migrate(false).open().unwrap();

@@ -83,29 +83,29 @@ fn a_migration_that_waits_for_a_long_transaction_keeps_nobody_else_waiting() {
     let Some(cluster) = Cluster::start("") else { return };
     let url = cluster.create("hall");
     let mut client = cluster.client("hall");
-    client.batch_execute(include_str!("../../../src/store/migrations/postgres/0001_schema.sql")).unwrap();
+    client.batch_execute(include_str!("../../../src/store/migrations/postgres/0008_schema.sql")).unwrap();
     client
         .batch_execute(
             "CREATE TABLE schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
-            INSERT INTO schema_version (id, version) VALUES (1, 1)",
+            INSERT INTO schema_version (id, version) VALUES (1, 8)",
         )
         .unwrap();
     let mut dump = cluster.client("hall");
     dump.batch_execute(
-        "SET idle_in_transaction_session_timeout = '40s'; BEGIN; LOCK TABLE webhook_outbox IN ACCESS SHARE MODE",
+        "SET idle_in_transaction_session_timeout = '40s'; BEGIN; LOCK TABLE events IN ACCESS SHARE MODE",
     )
     .unwrap();
     let migrated = std::thread::scope(|scope| {
         let opened = scope.spawn(|| TicketingService::postgres(PostgresDatabase::new(&url).unwrap()).open());
         wait_until("the migration waits", || !client.query(WAITS, &[]).unwrap().is_empty());
         client.batch_execute("SET lock_timeout = '20s'").unwrap();
-        assert_eq!(number(&mut client, "SELECT COUNT(*) FROM webhook_outbox"), 0, "others read meanwhile");
-        assert_eq!(number(&mut client, "SELECT version FROM schema_version"), 1);
+        assert_eq!(number(&mut client, "SELECT COUNT(*) FROM events"), 0, "others read meanwhile");
+        assert_eq!(number(&mut client, "SELECT version FROM schema_version"), 8);
         std::thread::sleep(Duration::from_millis(200));
         dump.batch_execute("COMMIT").unwrap();
         opened.join().unwrap().unwrap()
     });
-    assert!(number(&mut client, "SELECT version FROM schema_version") > 1);
+    assert!(number(&mut client, "SELECT version FROM schema_version") > 8);
     migrated.create_organization(Default::default()).unwrap();
 }
 

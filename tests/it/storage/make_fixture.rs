@@ -70,7 +70,7 @@ pub fn basket(event: EventId, ticket_type: TicketTypeId) -> CreateOrder {
     order
 }
 
-/// Adds what version 0.1.0 did not have. Returns the text of the API keys.
+/// Adds what a new database does not have. Returns the text of the API keys.
 fn add_what_is_new(fixture: &Fixture) -> Value {
     let (service, caller) = (&fixture.service, &fixture.caller);
     // API keys, and a second organization with a reference, which is suspended.

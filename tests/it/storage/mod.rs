@@ -17,9 +17,7 @@ mod restore;
 #[cfg(feature = "ring")]
 mod stopped_log;
 mod temporary;
-mod upgrade;
-mod upgrade_from_0_2_0;
+pub mod upgrade;
+mod upgrade_from_0_3_0;
 mod upgrade_of_keys;
-mod upgrade_of_money;
 mod upgrade_of_scans;
-mod upgrade_of_webhooks;

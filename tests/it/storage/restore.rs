@@ -10,6 +10,7 @@ use ticketing::{Error, Result, TicketingService};
 
 use crate::common::processes::{child_role, child_variable, run_child_by, send_to_parent};
 use crate::common::*;
+use crate::storage::upgrade::file_of_0_3_0;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_plays_its_role");
 
@@ -121,10 +122,6 @@ fn store_error(result: Result<()>) -> StoreErrorKind {
         Err(Error::Store(error)) => error.kind().clone(),
         other => panic!("{other:?}"),
     }
-}
-
-fn file_of_0_1_0() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/0.1.0/ticketing.sqlite")
 }
 
 #[test]
@@ -283,11 +280,13 @@ fn a_database_is_not_restored_from_itself_or_over_that_of_another_program() {
 }
 
 #[test]
-fn a_backup_of_0_1_0_is_checked_restored_and_migrated_when_it_is_opened() {
+fn a_backup_of_0_3_0_is_checked_restored_and_migrated_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("ticketing.db");
-    TicketingService::restore(file_of_0_1_0(), &database).unwrap();
-    assert_eq!(Database::open(&database).value::<i64>("PRAGMA user_version"), 5);
+    let backup = folder.path().join("old.db");
+    std::fs::write(&backup, file_of_0_3_0()).unwrap();
+    TicketingService::restore(&backup, &database).unwrap();
+    assert_eq!(Database::open(&database).value::<i64>("PRAGMA user_version"), 39);
     assert_sound(&database);
 }
 
@@ -295,7 +294,7 @@ fn a_backup_of_0_1_0_is_checked_restored_and_migrated_when_it_is_opened() {
 fn a_check_of_a_file_changes_nothing_in_it() {
     let killed = Killed::new();
     let old = killed.folder.path().join("old.db");
-    std::fs::copy(file_of_0_1_0(), &old).unwrap();
+    std::fs::write(&old, file_of_0_3_0()).unwrap();
     for path in [old, killed.backup(), killed.database()] {
         let before = std::fs::read(&path).unwrap();
         let report = TicketingService::check_file(&path).unwrap();
@@ -310,7 +309,7 @@ fn a_check_of_a_file_changes_nothing_in_it() {
 fn a_check_of_an_older_file_finds_what_is_wrong_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let old = folder.path().join("old.db");
-    std::fs::copy(file_of_0_1_0(), &old).unwrap();
+    std::fs::write(&old, file_of_0_3_0()).unwrap();
     Database::open_without_constraints(&old).run("UPDATE ticket_types SET sold = sold + 1");
     assert!(!TicketingService::check_file(&old).unwrap().is_clean());
 }
@@ -319,10 +318,10 @@ fn a_check_of_an_older_file_finds_what_is_wrong_in_it() {
 fn a_backup_of_an_older_file_keeps_its_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (old, copy) = (folder.path().join("old.db"), folder.path().join("copy.db"));
-    std::fs::copy(file_of_0_1_0(), &old).unwrap();
+    std::fs::write(&old, file_of_0_3_0()).unwrap();
     TicketingService::backup_file(&old, &copy, |_| ControlFlow::Continue(())).unwrap();
     for path in [&old, &copy] {
-        assert_eq!(Database::open(path).value::<i64>("PRAGMA user_version"), 5);
+        assert_eq!(Database::open(path).value::<i64>("PRAGMA user_version"), 39);
     }
 }
 
@@ -344,7 +343,7 @@ fn read_only_copies_in_read_only_folders_are_checked_completely() {
     let folder = killed.folder.path();
     std::fs::copy(killed.backup(), folder.join("sound.db")).unwrap();
     std::fs::copy(killed.backup(), folder.join("wrong.db")).unwrap();
-    std::fs::copy(file_of_0_1_0(), folder.join("old.db")).unwrap();
+    std::fs::write(folder.join("old.db"), file_of_0_3_0()).unwrap();
     // Violates only a CHECK constraint, which SQLite does not verify in a read-only database.
     let wrong = Database::open_without_constraints(&folder.join("wrong.db"));
     wrong.run("UPDATE events SET page_views = -1");

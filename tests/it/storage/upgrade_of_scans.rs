@@ -7,10 +7,10 @@ use ticketing::door::ListDoorLinks;
 
 use crate::common::door::let_in;
 use crate::common::*;
-use crate::storage::upgrade_of_money::create_old_schema;
+use crate::storage::upgrade::create_old_schema;
 
-/// The number of migrations before, of database files and of PostgreSQL.
-const OLD_SCHEMAS: (usize, usize) = (40, 9);
+/// The versions of the schema before, of database files and of PostgreSQL.
+const OLD_SCHEMAS: (i64, i64) = (40, 9);
 
 /// 2026-06-01T12:00:00Z.
 const CREATED: i64 = 1_780_315_200_000;

@@ -63,13 +63,13 @@ pub(in crate::store) fn copy(
 /// Begins the transaction, and creates the tables if there are none.
 fn prepare(client: &mut Client) -> Result<()> {
     client.batch_execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).map_err(convert)?;
-    let known = migrations::known_of_postgres();
+    let known = migrations::POSTGRES.known();
     let has_tables: bool = one(client, "SELECT TO_REGCLASS('schema_version') IS NOT NULL")?;
     let found: i64 = if has_tables { one(client, "SELECT version FROM schema_version")? } else { 0 };
     match found {
         0 => {
             client.batch_execute(schema::CREATE_VERSION).map_err(convert)?;
-            for migration in migrations::POSTGRES {
+            for migration in migrations::POSTGRES.missing(0)?.unwrap_or_default() {
                 client.batch_execute(migration).map_err(convert)?;
             }
             client.batch_execute(&format!("UPDATE schema_version SET version = {known}")).map_err(convert)

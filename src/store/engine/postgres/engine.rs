@@ -60,7 +60,7 @@ impl PostgresEngine {
         after_commit: AfterCommit,
         tables: Tables,
     ) -> Result<Self> {
-        let known = migrations::known_of_postgres();
+        let known = migrations::POSTGRES.known();
         let writing = Connector::new(options, Purpose::Write);
         let first_writing = writing.open()?;
         require_utf8(&first_writing)?;

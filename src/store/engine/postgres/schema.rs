@@ -33,14 +33,15 @@ pub(super) const CREATE_VERSION: &str =
     "CREATE TABLE IF NOT EXISTS schema_version (id BIGINT PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL);
     INSERT INTO schema_version (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
-/// Runs the migrations that are not applied yet, in one transaction. Returns how many were applied before.
+/// Runs the migrations that are not applied yet, in one transaction. Returns the version of the schema from before.
 pub(super) fn migrate(connection: &PostgresConnection, options: &PostgresOptions) -> Result<i64> {
-    let known = migrations::known_of_postgres();
+    let known = migrations::POSTGRES.known();
     let found = version(connection)?;
     // The user of the database needs no right to create tables if there is nothing to do.
     if found == known {
         return Ok(found);
     }
+    migrations::POSTGRES.missing(found)?;
     if found == 0 && !options.create_tables {
         let problem = "it has none of the tables of this program: start the server to create them".to_owned();
         return Err(StoreErrorKind::CannotOpen(problem).into());
@@ -89,9 +90,8 @@ fn run_missing(connection: &PostgresConnection) -> Result<i64> {
     ))?;
     connection.batch(CREATE_VERSION)?;
     let found = version(connection)?;
-    let known = migrations::known_of_postgres();
-    let missing = usize::try_from(found).ok().and_then(|done| migrations::POSTGRES.get(done..));
-    let missing = missing.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
+    let known = migrations::POSTGRES.known();
+    let missing = migrations::POSTGRES.missing(found)?.ok_or(StoreErrorKind::SchemaTooNew { found, known })?;
     if !missing.is_empty() {
         connection.batch(LOCK_TABLES)?;
     }
@@ -105,7 +105,7 @@ fn run_missing(connection: &PostgresConnection) -> Result<i64> {
     Ok(found)
 }
 
-/// How many migrations were applied: 0 if there are no tables.
+/// The version of the schema: 0 if there are no tables.
 pub(super) fn version(connection: &PostgresConnection) -> Result<i64> {
     let number = |sql| -> Result<i64> { Ok(connection.first_value(sql, &[], "found")?.unwrap_or(0)) };
     let tables = number("SELECT COUNT(TO_REGCLASS('schema_version')) AS found")?;

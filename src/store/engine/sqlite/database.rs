@@ -142,12 +142,12 @@ impl Database {
         self.raw().busy_handler(handler).map_err(convert)
     }
 
-    /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the number of
-    /// applied migrations. Returns that number from before: 0 for a new database.
+    /// Runs the migrations that are not applied yet, in one transaction. `user_version` in the header is the version of
+    /// the schema. Returns the version from before: 0 for a new database.
     ///
     /// If some are missing, calls `before` with this number first, when no other connection can write any more.
     pub(crate) fn migrate(&self, before: impl FnOnce(i64) -> Result<()>) -> Result<i64> {
-        let known = migrations::known_of_sqlite();
+        let known = migrations::SQLITE.known();
         if self.schema_version()? == known {
             return Ok(known);
         }
@@ -163,8 +163,7 @@ impl Database {
         self.file.check()?;
         // Read again: another process may have migrated the database before this transaction began.
         let found = self.schema_version()?;
-        let missing = usize::try_from(found).ok().and_then(|done| migrations::SQLITE.get(done..));
-        let missing = missing.ok_or_else(|| too_new(found, known))?;
+        let missing = migrations::SQLITE.missing(found)?.ok_or_else(|| too_new(found, known))?;
         if !missing.is_empty() {
             before(found)?;
         }

@@ -44,7 +44,7 @@ impl SqliteEngine {
         location.recover_from_failed_sync()?;
         location.check_wal()?;
         let database = location.open()?;
-        let known = migrations::known_of_sqlite();
+        let known = migrations::SQLITE.known();
         let migrated_from = database.migrate(|found| match found {
             0 => Ok(()),
             found if !migration.migrate => Err(StoreErrorKind::SchemaTooOld { found, known }.into()),

@@ -120,7 +120,7 @@ fn require_current(connection: &PostgresConnection) -> Result<()> {
 
 /// Fails if the tables of this version have not arrived yet.
 fn require_schema(connection: &PostgresConnection) -> Result<()> {
-    let known = migrations::known_of_postgres();
+    let known = migrations::POSTGRES.known();
     match schema::version(connection)? {
         version if version < known => Err(Error::Unavailable(Unavailable::StandbyLate)),
         _ => Ok(()),

@@ -86,7 +86,7 @@ impl PostgresWriter {
         connection: &PostgresConnection,
         error: Error,
     ) -> Error {
-        let known = migrations::known_of_postgres();
+        let known = migrations::POSTGRES.known();
         match schema::version(connection) {
             Ok(found) if found == known => error,
             Ok(found) if found > known => {

@@ -65,7 +65,7 @@ impl Token {
     /// The statement by which the transaction inserts its token, which is sent as text with the commit.
     pub(in crate::store::engine::postgres) fn insert(self) -> String {
         let Self { began_at, random } = self;
-        format!("EXECUTE insert_token({began_at}, {random}, {})", migrations::known_of_postgres())
+        format!("EXECUTE insert_token({began_at}, {random}, {})", migrations::POSTGRES.known())
     }
 
     /// Finds out how the transaction ended. If it did not end yet, waits for it, or keeps it from being committed.

@@ -116,7 +116,7 @@ impl FileState {
     /// Stops writing if the schema has the newer version `found`: a newer program has migrated the database, or it was
     /// moved.
     pub(in crate::store::engine::sqlite) fn check_schema_version(&self, found: i64) -> Result<()> {
-        let known = migrations::known_of_sqlite();
+        let known = migrations::SQLITE.known();
         if found > known {
             self.stop(too_new(found, known));
         }

@@ -53,7 +53,7 @@ fn unused_name(database: &Path, version: i64) -> PathBuf {
 }
 
 fn refuse_migration(error: Error, found: i64, copy: &Path) -> Error {
-    let known = migrations::known_of_sqlite();
+    let known = migrations::SQLITE.known();
     let problem = error.to_string();
     let copy = copy.display().to_string();
     StoreError::new(StoreErrorKind::NoCopyBeforeMigration { found, known, copy, problem }, error).into()

@@ -50,7 +50,7 @@ impl Location {
         let database = self.open_unchanged()?;
         let is_read_only = database.is_read_only()?;
         let schema_version = database.schema_version()?;
-        let known = migrations::known_of_sqlite();
+        let known = migrations::SQLITE.known();
         if schema_version > known {
             return Err(too_new(schema_version, known).into());
         }

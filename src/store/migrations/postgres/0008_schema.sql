@@ -1,4 +1,5 @@
--- The schema of version 0.2: the tables and indexes that the migrations of SQLite make together.
+-- The schema of version 0.3.0. The constraints of disputes, ledger_entries and refunds are named after the first names of
+-- these tables, because databases that 0.3.0 has made have them like this.
 
 CREATE TABLE organizations (
     id BIGINT PRIMARY KEY,
@@ -11,22 +12,6 @@ CREATE TABLE organizations (
 );
 CREATE UNIQUE INDEX organizations_by_reference ON organizations (reference) WHERE reference IS NOT NULL;
 CREATE INDEX organizations_suspended ON organizations (suspended_at, id) WHERE suspended_at IS NOT NULL;
-
-CREATE TABLE api_keys (
-    id BIGINT PRIMARY KEY,
-    organization_id BIGINT NOT NULL REFERENCES organizations (id),
-    key_hash BYTEA NOT NULL,
-    name TEXT COLLATE "C" NOT NULL,
-    scopes TEXT COLLATE "C" NOT NULL,
-    expires_at BIGINT,
-    created_at BIGINT NOT NULL,
-    last_used_at BIGINT,
-    revoked_at BIGINT,
-    organization_suspended_at BIGINT
-);
-CREATE UNIQUE INDEX api_keys_by_hash ON api_keys (key_hash);
-CREATE INDEX api_keys_by_organization ON api_keys (organization_id, id);
-CREATE INDEX api_keys_usable ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
 
 CREATE TABLE events (
     id BIGINT PRIMARY KEY,
@@ -59,7 +44,9 @@ CREATE TABLE events (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     reference TEXT COLLATE "C",
-    metadata TEXT COLLATE "C"
+    metadata TEXT COLLATE "C",
+    has_scan_log BIGINT NOT NULL DEFAULT 0 CHECK (has_scan_log IN (0, 1)),
+    cancelled_at BIGINT
 );
 CREATE UNIQUE INDEX events_by_slug ON events (organization_id, slug);
 CREATE INDEX events_by_organization ON events (organization_id, id);
@@ -67,6 +54,24 @@ CREATE INDEX events_open ON events (over_at, id) WHERE status IN ('PUBLISHED', '
 CREATE INDEX events_by_reference ON events (organization_id, reference, id) WHERE reference IS NOT NULL;
 CREATE INDEX events_by_status ON events (organization_id, status, is_public, id);
 CREATE INDEX events_by_start ON events (organization_id, start_at, id);
+
+CREATE TABLE api_keys (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL REFERENCES organizations (id),
+    key_hash BYTEA NOT NULL,
+    name TEXT COLLATE "C" NOT NULL,
+    scopes TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT,
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT,
+    revoked_at BIGINT,
+    organization_suspended_at BIGINT,
+    event_id BIGINT REFERENCES events (id)
+);
+CREATE UNIQUE INDEX api_keys_by_hash ON api_keys (key_hash);
+CREATE INDEX api_keys_by_organization ON api_keys (organization_id, id);
+CREATE INDEX api_keys_usable ON api_keys (organization_id, id) WHERE revoked_at IS NULL;
+CREATE INDEX api_keys_of_event ON api_keys (event_id) WHERE event_id IS NOT NULL;
 
 CREATE TABLE ticket_types (
     id BIGINT PRIMARY KEY,
@@ -112,6 +117,9 @@ CREATE TABLE ticket_types (
     manual_payment_total BIGINT NOT NULL DEFAULT 0,
     refunded_total BIGINT NOT NULL DEFAULT 0,
     manual_refund_total BIGINT NOT NULL DEFAULT 0,
+    manually_refunded_total BIGINT NOT NULL DEFAULT 0,
+    owed_total BIGINT NOT NULL DEFAULT 0,
+    disputed_total BIGINT NOT NULL DEFAULT 0,
     CHECK (sold + held <= quantity)
 );
 CREATE INDEX ticket_types_by_event ON ticket_types (event_id, sort_order, id);
@@ -157,8 +165,6 @@ CREATE TABLE orders (
     reference TEXT COLLATE "C",
     metadata TEXT COLLATE "C",
     limited_seats BIGINT CHECK (limited_seats > 0),
-    refunded BIGINT NOT NULL DEFAULT 0,
-    manual_refund_due BIGINT NOT NULL DEFAULT 0,
     cancelled_at BIGINT,
     CHECK ((payment_link IS NULL) = (payment_status IS NULL)),
     CHECK (status <> 'PENDING' OR hold_until IS NOT NULL)
@@ -216,9 +222,7 @@ CREATE TABLE tickets (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     was_checked_in BIGINT,
-    -- How often the link of the ticket was renewed. The link of an earlier version is dead.
     link_version BIGINT NOT NULL DEFAULT 0,
-    -- The locale of the holder, where the organizer issued the ticket. Tickets of an order have the language of the order.
     locale TEXT COLLATE "C",
     CHECK ((order_id IS NULL) = (order_item_id IS NULL)),
     CHECK (status <> 'CHECKED_IN' OR check_in_at IS NOT NULL)
@@ -303,9 +307,8 @@ CREATE TABLE webhook_outbox (
     endpoint_id BIGINT NOT NULL,
     -- The notification's own id, the same for every endpoint and every resend.
     event_id BIGINT NOT NULL,
-    type TEXT COLLATE "C" NOT NULL CHECK (type IN ('order.completed', 'order.cancelled', 'ticket.issued', 'ticket.checked_in')),
+    type TEXT COLLATE "C" NOT NULL,
     -- What is sent, byte for byte.
-    body TEXT COLLATE "C" NOT NULL,
     state TEXT COLLATE "C" NOT NULL CHECK (state IN ('WAITING', 'DELIVERED', 'DEAD', 'REMOVED')),
     -- Attempts that ended.
     attempts BIGINT NOT NULL DEFAULT 0 CHECK (attempts BETWEEN 0 AND 8),
@@ -330,7 +333,7 @@ CREATE TABLE webhook_deliveries (
     endpoint_id BIGINT NOT NULL,
     -- It holds what was sent, and goes after this row.
     outbox_id BIGINT NOT NULL,
-    type TEXT COLLATE "C" NOT NULL CHECK (type IN ('order.completed', 'order.cancelled', 'ticket.issued', 'ticket.checked_in')),
+    type TEXT COLLATE "C" NOT NULL,
     attempt BIGINT NOT NULL CHECK (attempt BETWEEN 1 AND 8),
     success BIGINT NOT NULL CHECK (success IN (0, 1)),
     response_status BIGINT,
@@ -379,7 +382,7 @@ CREATE TABLE maintenance_clock (
 CREATE TABLE webhook_fan_outs (
     id BIGINT PRIMARY KEY,
     organization_id BIGINT NOT NULL REFERENCES organizations (id),
-    type TEXT COLLATE "C" NOT NULL CHECK (type IN ('order.completed', 'order.cancelled', 'ticket.issued', 'ticket.checked_in')),
+    type TEXT COLLATE "C" NOT NULL,
     -- The endpoints that were enabled and wanted the type, each with its generation of the type: a JSON array of pairs.
     endpoints TEXT COLLATE "C" NOT NULL,
     -- The ids and bodies: a JSON array of pairs.
@@ -397,41 +400,6 @@ CREATE TABLE webhook_removals (
     endpoint_id BIGINT PRIMARY KEY
 );
 
-CREATE TABLE refunds (
-    id BIGINT PRIMARY KEY,
-    organization_id BIGINT NOT NULL REFERENCES organizations (id),
-    order_id BIGINT NOT NULL REFERENCES orders (id),
-    -- The event of the order.
-    event_id BIGINT,
-    source TEXT COLLATE "C" NOT NULL DEFAULT 'ORDER' CHECK (source IN ('ORDER', 'LATE_PAYMENT', 'OTHER_PAYMENT', 'OUTSIDE')),
-    amount BIGINT NOT NULL CHECK (amount > 0),
-    currency TEXT COLLATE "C" NOT NULL,
-    -- Why the organization refunds it.
-    reason TEXT COLLATE "C",
-    -- The gateway's id of the refund.
-    reference TEXT COLLATE "C",
-    -- The gateway's id of the payment, if it is not the one of the order.
-    payment_reference TEXT COLLATE "C",
-    status TEXT COLLATE "C" NOT NULL CHECK (status IN ('DUE', 'DONE', 'REFUSED')),
-    attempts BIGINT NOT NULL DEFAULT 0,
-    -- The gateway is not asked before this time.
-    next_attempt_at BIGINT NOT NULL,
-    last_error TEXT COLLATE "C",
-    created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL,
-    settled_by TEXT COLLATE "C" CHECK (settled_by IN ('HAND', 'GATEWAY')),
-    check_at BIGINT,
-    checks BIGINT NOT NULL DEFAULT 0
-);
-CREATE INDEX refunds_due ON refunds (next_attempt_at, id) WHERE status = 'DUE';
-CREATE INDEX refunds_by_status ON refunds (organization_id, status, id);
-CREATE INDEX refunds_by_event ON refunds (event_id, status, id);
-CREATE INDEX refunds_by_order ON refunds (order_id, status, id);
-CREATE UNIQUE INDEX refunds_by_reference ON refunds (order_id, reference) WHERE reference IS NOT NULL;
-CREATE INDEX refunds_owed ON refunds (id, settled_by) WHERE status = 'REFUSED' AND settled_by IS NULL;
-CREATE INDEX refunds_to_check ON refunds (check_at, id) WHERE check_at IS NOT NULL;
-CREATE INDEX refunds_by_payment ON refunds (payment_reference, id) WHERE payment_reference IS NOT NULL;
-
 CREATE TABLE checkouts (
     order_id BIGINT PRIMARY KEY REFERENCES orders (id),
     -- OPEN while the order waits for its payment; CLOSING after the order has ended, until the gateway has confirmed that
@@ -443,36 +411,15 @@ CREATE TABLE checkouts (
     next_attempt_at BIGINT,
     attempts BIGINT NOT NULL DEFAULT 0,
     -- The gateway's id of the payment. Its id of the checkout is in orders.payment_reference.
-    payment_reference TEXT COLLATE "C",
-    -- The parameters of the request that change later, as JSON, so that it can be repeated. NULL before this migration.
     parameters TEXT COLLATE "C",
     last_error TEXT COLLATE "C",
     renewals BIGINT NOT NULL DEFAULT 0,
-    lease_ends_at BIGINT
+    lease_ends_at BIGINT,
+    gateway TEXT COLLATE "C",
+    account TEXT COLLATE "C",
+    mode TEXT COLLATE "C" CHECK (mode = 'LIVE' OR mode = 'TEST')
 );
-CREATE INDEX checkouts_due ON checkouts (status, next_attempt_at, order_id) WHERE next_attempt_at IS NOT NULL;
-CREATE INDEX checkouts_by_payment ON checkouts (payment_reference) WHERE payment_reference IS NOT NULL;
-
-CREATE TABLE disputes (
-    id BIGINT PRIMARY KEY,
-    organization_id BIGINT NOT NULL REFERENCES organizations (id),
-    order_id BIGINT NOT NULL REFERENCES orders (id),
-    -- The event of the order.
-    event_id BIGINT NOT NULL REFERENCES events (id),
-    -- The gateway's id of the dispute.
-    reference TEXT COLLATE "C" NOT NULL,
-    amount BIGINT NOT NULL CHECK (amount >= 0),
-    currency TEXT COLLATE "C" NOT NULL,
-    reason TEXT COLLATE "C" NOT NULL,
-    status TEXT COLLATE "C" NOT NULL CHECK (status IN ('OPEN', 'WON', 'LOST')),
-    created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL
-);
-CREATE UNIQUE INDEX disputes_by_reference ON disputes (order_id, reference);
-CREATE INDEX disputes_by_status ON disputes (organization_id, status, id);
-CREATE INDEX disputes_by_event ON disputes (event_id, status, id);
-CREATE INDEX disputes_by_order ON disputes (order_id, status, id);
-CREATE INDEX disputes_open ON disputes (id) WHERE status = 'OPEN';
+CREATE INDEX checkouts_due ON checkouts (status, next_attempt_at, order_id, gateway) WHERE next_attempt_at IS NOT NULL;
 
 CREATE TABLE replaced_checkouts (
     order_id BIGINT NOT NULL REFERENCES orders (id),
@@ -484,19 +431,217 @@ CREATE TABLE replaced_checkouts (
 );
 CREATE UNIQUE INDEX replaced_checkouts_by_reference ON replaced_checkouts (reference);
 
--- The secret with which the links of tickets and orders are made, in hexadecimal. It is made when documents are first
--- switched on.
 CREATE TABLE link_secret (
     id BIGINT PRIMARY KEY CHECK (id = 1),
     secret TEXT COLLATE "C" NOT NULL CHECK (LENGTH(secret) = 64)
 );
 
--- A row for each transaction, by which its outcome is found if the connection is lost during its commit. `began_at` is the
--- time of the server, so that new rows are next to each other in the index. `undone` marks a transaction that was not
--- committed, and may not be any more.
+CREATE TABLE payments (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL REFERENCES organizations (id),
+    order_id BIGINT NOT NULL REFERENCES orders (id),
+    event_id BIGINT NOT NULL REFERENCES events (id),
+    -- ORDER if it completed its order, LATE if it was for the order and completed nothing, and OTHER if it was a second one
+    -- or of another amount or currency.
+    purpose TEXT COLLATE "C" NOT NULL CHECK (purpose = 'ORDER' OR purpose = 'LATE' OR purpose = 'OTHER'),
+    -- How it was taken by hand. NULL for a payment through a gateway.
+    manual_method TEXT COLLATE "C" CHECK (manual_method = 'CASH' OR manual_method = 'TRANSFER' OR manual_method = 'OTHER'),
+    -- The name of the gateway. NULL if it was taken by hand, or if that is not known.
+    gateway TEXT COLLATE "C",
+    -- The account at the provider: empty for the gateway's own one, NULL if it is not known.
+    account TEXT COLLATE "C",
+    mode TEXT COLLATE "C" NOT NULL CHECK (mode = 'LIVE' OR mode = 'TEST'),
+    -- The gateway's ids of the checkout and of the payment.
+    checkout_reference TEXT COLLATE "C",
+    reference TEXT COLLATE "C",
+    -- Amounts are in minor units of the currency.
+    amount BIGINT NOT NULL CHECK (amount > 0),
+    currency TEXT COLLATE "C" NOT NULL,
+    note TEXT COLLATE "C",
+    -- Sums of its refunds, disputes and movements: what went back, what banks have taken, what was decided to go back, what
+    -- banks have not decided about, and what has to be given back by hand.
+    returned BIGINT NOT NULL DEFAULT 0,
+    taken BIGINT NOT NULL DEFAULT 0,
+    promised BIGINT NOT NULL DEFAULT 0,
+    disputed BIGINT NOT NULL DEFAULT 0,
+    owed BIGINT NOT NULL DEFAULT 0,
+    -- The API key that recorded it by hand.
+    recorded_by BIGINT,
+    backfilled BIGINT NOT NULL DEFAULT 0,
+    created_at BIGINT NOT NULL,
+    check_at BIGINT,
+    checks BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX payments_by_organization ON payments (organization_id, id);
+CREATE INDEX payments_with_later_id ON payments (organization_id, id) WHERE created_at < (id >> 20) - 1000;
+CREATE INDEX payments_by_event ON payments (event_id, mode, id);
+CREATE INDEX payments_by_order ON payments (order_id, id);
+CREATE UNIQUE INDEX payments_by_reference ON payments (reference, order_id) WHERE reference IS NOT NULL;
+CREATE INDEX payments_to_check ON payments (check_at, id) WHERE check_at IS NOT NULL;
+
+CREATE TABLE new_refunds (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL REFERENCES organizations (id),
+    order_id BIGINT NOT NULL REFERENCES orders (id),
+    event_id BIGINT NOT NULL REFERENCES events (id),
+    payment_id BIGINT NOT NULL REFERENCES payments (id),
+    source TEXT COLLATE "C" NOT NULL CHECK (source IN ('ORDER', 'LATE_PAYMENT', 'OTHER_PAYMENT', 'OUTSIDE')),
+    amount BIGINT NOT NULL CHECK (amount > 0),
+    currency TEXT COLLATE "C" NOT NULL,
+    -- Why the organization refunds it.
+    reason TEXT COLLATE "C",
+    -- The gateway's id of the newest refund that it made for this one.
+    reference TEXT COLLATE "C",
+    status TEXT COLLATE "C" NOT NULL CHECK (status = 'DUE' OR status = 'DONE' OR status = 'REFUSED' OR status = 'WITHDRAWN'),
+    -- Whether the gateway is asked for it, and whether it has refused.
+    by_gateway BIGINT NOT NULL CHECK (by_gateway IN (0, 1)),
+    refused BIGINT NOT NULL DEFAULT 0 CHECK (refused IN (0, 1)),
+    -- What of the payment it counts as decided: its amount, less what was withdrawn, and more if more went back.
+    promised BIGINT NOT NULL CHECK (promised >= 0),
+    -- What went back for it.
+    returned BIGINT NOT NULL DEFAULT 0 CHECK (returned >= 0),
+    -- What is to be asked of the gateway, and what has to be given back by hand.
+    to_ask BIGINT NOT NULL DEFAULT 0 CHECK (to_ask >= 0),
+    owed BIGINT NOT NULL DEFAULT 0 CHECK (owed >= 0),
+    attempts BIGINT NOT NULL DEFAULT 0,
+    -- The gateway is not asked before this time. NULL if it is not asked.
+    next_attempt_at BIGINT,
+    -- Whether an attempt waits for the gateway until that time.
+    is_asking BIGINT NOT NULL DEFAULT 0 CHECK (is_asking IN (0, 1)),
+    last_error TEXT COLLATE "C",
+    -- When the gateway is next asked what became of a refund that it made, NULL if it is not asked again, and how many
+    -- times it has answered.
+    decided_by BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+ALTER TABLE new_refunds RENAME TO refunds;
+CREATE INDEX refunds_due ON refunds (next_attempt_at, id) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX refunds_open ON refunds (id) WHERE status = 'DUE' AND by_gateway = 1;
+CREATE INDEX refunds_by_status ON refunds (organization_id, status, id);
+CREATE INDEX refunds_by_event ON refunds (event_id, status, id);
+CREATE INDEX refunds_by_order ON refunds (order_id, status, id);
+CREATE INDEX refunds_of_payment ON refunds (payment_id, id) WHERE promised > returned;
+CREATE INDEX refunds_owed ON refunds (owed) WHERE owed > 0;
+
+CREATE TABLE new_disputes (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL REFERENCES organizations (id),
+    order_id BIGINT NOT NULL REFERENCES orders (id),
+    event_id BIGINT NOT NULL REFERENCES events (id),
+    -- NULL if the payment is not known.
+    payment_id BIGINT REFERENCES payments (id),
+    -- The gateway's id of the dispute.
+    reference TEXT COLLATE "C" NOT NULL,
+    amount BIGINT NOT NULL CHECK (amount >= 0),
+    -- What the gateway has taken for it and has not given back.
+    taken BIGINT NOT NULL DEFAULT 0 CHECK (taken >= 0),
+    currency TEXT COLLATE "C" NOT NULL,
+    reason TEXT COLLATE "C" NOT NULL,
+    status TEXT COLLATE "C" NOT NULL CHECK (status IN ('OPEN', 'WON', 'LOST')),
+    -- When the gateway is next asked what became of it. NULL if the bank has decided.
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+ALTER TABLE new_disputes RENAME TO disputes;
+CREATE UNIQUE INDEX disputes_by_reference ON disputes (order_id, reference);
+CREATE INDEX disputes_by_status ON disputes (organization_id, status, id);
+CREATE INDEX disputes_by_event ON disputes (event_id, status, id);
+CREATE INDEX disputes_by_order ON disputes (order_id, status, id);
+CREATE INDEX disputes_open ON disputes (id) WHERE status = 'OPEN';
+
+CREATE TABLE new_ledger_entries (
+    id BIGINT PRIMARY KEY,
+    organization_id BIGINT NOT NULL,
+    event_id BIGINT NOT NULL,
+    order_id BIGINT NOT NULL,
+    payment_id BIGINT NOT NULL REFERENCES payments (id),
+    refund_id BIGINT,
+    dispute_id BIGINT,
+    -- The id of the refund or the dispute.
+    subject_id BIGINT NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind = 'REFUND' OR kind = 'REFUND_FAILED' OR kind = 'DISPUTE' OR kind = 'DISPUTE_RETURNED'),
+    -- In minor units of the currency.
+    amount BIGINT NOT NULL CHECK (amount <> 0),
+    currency TEXT COLLATE "C" NOT NULL,
+    manual_method TEXT COLLATE "C",
+    gateway TEXT COLLATE "C",
+    account TEXT COLLATE "C",
+    mode TEXT COLLATE "C" NOT NULL,
+    -- The gateway's id of the refund or the dispute.
+    reference TEXT COLLATE "C",
+    -- The number of the movement among those of the same kind, subject and reference.
+    occurrence BIGINT NOT NULL DEFAULT 1,
+    note TEXT COLLATE "C",
+    happened_at BIGINT NOT NULL,
+    recorded_at BIGINT NOT NULL,
+    -- The API key that recorded it.
+    recorded_by BIGINT,
+    backfilled BIGINT NOT NULL DEFAULT 0,
+    CHECK ((kind = 'REFUND_FAILED' OR kind = 'DISPUTE_RETURNED') = (amount > 0))
+);
+ALTER TABLE new_ledger_entries RENAME TO ledger_entries;
+CREATE INDEX ledger_entries_by_organization ON ledger_entries (organization_id, id);
+CREATE INDEX ledger_entries_with_later_id ON ledger_entries (organization_id, id) WHERE recorded_at < (id >> 20) - 1000;
+CREATE INDEX ledger_entries_by_event ON ledger_entries (event_id, id);
+CREATE UNIQUE INDEX ledger_entries_by_payment ON ledger_entries (payment_id, kind, subject_id, reference, occurrence);
+
+CREATE TABLE webhook_notifications (
+    -- The id of the notification, as it is sent.
+    id BIGINT PRIMARY KEY,
+    -- What is sent, byte for byte.
+    body TEXT COLLATE "C" NOT NULL,
+    -- How many rows of the outbox send it. With the last of them, it is deleted.
+    outbox_rows BIGINT NOT NULL CHECK (outbox_rows > 0)
+);
+
+CREATE TABLE scans (
+    -- Begins with the time of receipt.
+    id BIGINT PRIMARY KEY,
+    -- That of the event. No REFERENCES, so that an organization is deleted without a search here.
+    organization_id BIGINT NOT NULL,
+    -- The event at whose entrance the ticket was scanned.
+    event_id BIGINT NOT NULL REFERENCES events (id),
+    -- NULL if no ticket of the event has the code.
+    ticket_id BIGINT REFERENCES tickets (id),
+    -- The id that the device gave, a UUID. NULL if the server made the row.
+    client_id TEXT COLLATE "C" CHECK (LENGTH(client_id) = 36),
+    api_key_id BIGINT,
+    device TEXT COLLATE "C",
+    -- BASE is the check-in of a ticket that was inside when its log began.
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind = 'IN' OR kind = 'OUT' OR kind = 'BASE' OR kind = 'CANCELLED'),
+    scanned_at BIGINT NOT NULL,
+    received_at BIGINT NOT NULL,
+    -- What was decided at the entrance. NULL for BASE and CANCELLED.
+    verdict TEXT COLLATE "C" CHECK (verdict = 'ADMITTED' OR verdict = 'REFUSED'),
+    -- What the whole log says of it, and why.
+    outcome TEXT COLLATE "C",
+    reason TEXT COLLATE "C",
+    is_override BIGINT NOT NULL DEFAULT 0 CHECK (is_override IN (0, 1)),
+    -- Whether ticket.checked_in was sent.
+    is_reported BIGINT NOT NULL DEFAULT 0 CHECK (is_reported IN (0, 1)),
+    CHECK ((verdict IS NULL) = (kind = 'BASE' OR kind = 'CANCELLED')),
+    CHECK ((outcome IS NULL) = (verdict IS NULL)),
+    CHECK ((client_id IS NULL) OR device IS NOT NULL)
+);
+CREATE UNIQUE INDEX scans_by_client_id ON scans (organization_id, client_id) WHERE client_id IS NOT NULL;
+CREATE INDEX scans_of_ticket ON scans (ticket_id, scanned_at, id) WHERE ticket_id IS NOT NULL;
+CREATE INDEX scans_of_event ON scans (event_id, id);
+
 CREATE TABLE transaction_tokens (
     began_at BIGINT NOT NULL,
     token BIGINT NOT NULL,
     undone BOOLEAN NOT NULL,
     PRIMARY KEY (began_at, token)
 );
+
+CREATE VIEW ledger AS
+    SELECT id, organization_id, event_id, order_id, id AS payment_id, CAST(NULL AS BIGINT) AS refund_id,
+        CAST(NULL AS BIGINT) AS dispute_id, CAST('PAYMENT' AS TEXT) COLLATE "C" AS kind, amount, currency, manual_method,
+        gateway, account, mode, reference, note, created_at AS happened_at, created_at AS recorded_at, recorded_by, backfilled
+    FROM payments
+    UNION ALL
+    SELECT id, organization_id, event_id, order_id, payment_id, refund_id,
+        dispute_id, kind, amount, currency, manual_method,
+        gateway, account, mode, reference, note, happened_at, recorded_at, recorded_by, backfilled
+    FROM ledger_entries;
