@@ -1,57 +1,71 @@
-//! A fixed number of connections, which threads borrow in turn.
+//! The connections of a database file that only read: pools of r2d2, which threads borrow from in turn.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
+use r2d2_sqlite::SqliteConnectionManager;
+use scheduled_thread_pool::ScheduledThreadPool;
+
 use super::sqlite_connection::SqliteConnection;
-use crate::environment::Locked;
-use crate::error::{Error, Result, Unavailable};
+use crate::error::{Error, Result, StoreErrorKind, Unavailable};
 use crate::store::engine::readers::ReaderPool;
 
-/// How long a thread waits for a connection.
+/// How long a thread waits for a connection, and how long opening the pool may take.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// The connections. All are opened with the pool and closed with it. One that is closed after the writer would leave
-/// the WAL file behind.
-pub(in crate::store) struct ConnectionPool {
-    state: Mutex<State>,
-    returned: Condvar,
-}
+/// Connections, all of which are opened with the pool and closed with it. One that is closed after the writer would leave
+/// the WAL file behind. The connection that was used last is used next: its page cache is warm.
+pub(in crate::store) struct ConnectionPool(Pool<Reader>);
 
-struct State {
-    /// The connection that was used last is at the end, and is used next: its page cache is warm.
-    #[expect(clippy::vec_box, reason = "a connection is large, and is moved for each read")]
-    idle: Vec<Box<SqliteConnection>>,
-    /// How many threads wait. Without it, each return would have to wake threads that may not exist.
-    waiting: usize,
-}
+/// Opens the connections of a pool.
+pub(in crate::store) struct Reader(SqliteConnectionManager);
 
 impl ConnectionPool {
-    pub(super) fn new(connections: Vec<SqliteConnection>) -> Self {
-        let idle = connections.into_iter().map(Box::new).collect();
-        Self { state: Mutex::new(State { idle, waiting: 0 }), returned: Condvar::new() }
+    /// Opens this number of connections. r2d2 opens them on the threads of `opening`.
+    pub(super) fn open(
+        manager: SqliteConnectionManager,
+        connections: usize,
+        opening: &Arc<ScheduledThreadPool>,
+    ) -> Result<Self> {
+        let pool = Pool::builder()
+            .max_size(u32::try_from(connections).unwrap_or(u32::MAX))
+            .test_on_check_out(false)
+            .max_lifetime(None)
+            .idle_timeout(None)
+            .connection_timeout(MAX_WAIT)
+            .error_handler(Box::new(NopErrorHandler))
+            .thread_pool(Arc::clone(opening))
+            .build(Reader(manager));
+        pool.map(Self).map_err(|error| StoreErrorKind::CannotOpen(error.to_string()).into())
+    }
+}
+
+impl ManageConnection for Reader {
+    type Connection = SqliteConnection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<SqliteConnection> {
+        self.0.connect().map(SqliteConnection::new)
+    }
+
+    fn is_valid(&self, _: &mut SqliteConnection) -> rusqlite::Result<()> {
+        Ok(())
+    }
+
+    fn has_broken(&self, _: &mut SqliteConnection) -> bool {
+        false
     }
 }
 
 impl ReaderPool for ConnectionPool {
-    type Connection = Box<SqliteConnection>;
+    type Connection = PooledConnection<Reader>;
 
-    fn take(&self) -> Result<Box<SqliteConnection>> {
-        let mut state = self.state.locked();
-        if state.idle.is_empty() {
-            state.waiting += 1;
-            let waited = self.returned.wait_timeout_while(state, MAX_WAIT, |state| state.idle.is_empty());
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            state.waiting -= 1;
-        }
-        state.idle.pop().ok_or(Error::Unavailable(Unavailable::NoConnection))
+    fn take(&self) -> Result<PooledConnection<Reader>> {
+        self.0.get().map_err(|_| Error::Unavailable(Unavailable::NoConnection))
     }
 
-    fn give_back(&self, connection: Box<SqliteConnection>) {
-        let mut state = self.state.locked();
-        state.idle.push(connection);
-        if state.waiting > 0 {
-            self.returned.notify_one();
-        }
+    fn give_back(&self, connection: PooledConnection<Reader>) {
+        drop(connection);
     }
 }

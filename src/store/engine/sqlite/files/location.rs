@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
+use scheduled_thread_pool::ScheduledThreadPool;
 
 use super::moved::version_if;
 use super::partial_copy::with_suffix;
@@ -19,7 +21,6 @@ use crate::store::engine::sqlite::errors::convert;
 use crate::store::engine::sqlite::settings::{
     CACHED_STATEMENTS, never_checkpoint_on_close, use_stable_plans, wait_while_busy,
 };
-use crate::store::engine::sqlite::sqlite_connection::SqliteConnection;
 
 /// Version 3.51.3 fixes a race when the WAL is restarted, which could lose commits.
 const OLDEST_VERSION: i32 = 3_051_003;
@@ -147,23 +148,31 @@ impl Location {
         max_scan_time: Duration,
         environment: Environment,
     ) -> Result<Readers<ConnectionPool>> {
-        let open = |count| (0..count).map(|_| self.open_reader()).collect::<Result<Vec<_>>>();
-        let (look_ups, scans) = (open(count)?, open((count / 2).max(1))?);
-        let scan_connections = scans.len();
-        let (look_ups, scans) = (ConnectionPool::new(look_ups), ConnectionPool::new(scans));
-        Ok(Readers::new(look_ups, scans, scan_connections, max_scan_time, environment))
+        let scan_connections = (count / 2).max(1);
+        let opening =
+            Arc::new(ScheduledThreadPool::builder().num_threads(1).thread_name_pattern("ticketing-readers").build());
+        let open = |count| ConnectionPool::open(self.reader(), count, &opening).map_err(|error| self.with_path(error));
+        Ok(Readers::new(open(count)?, open(scan_connections)?, scan_connections, max_scan_time, environment))
     }
 
-    fn open_reader(&self) -> Result<SqliteConnection> {
-        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let set_up = || {
+    /// Opens connections that only read.
+    fn reader(&self) -> SqliteConnectionManager {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let manager = match &self.vfs {
+            // In a URI, some characters of a path have another meaning.
+            Some(vfs) => {
+                let path = self.path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+                SqliteConnectionManager::file(format!("file:{path}?vfs={vfs}"))
+                    .with_flags(flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+            None => SqliteConnectionManager::file(&self.path).with_flags(flags),
+        };
+        manager.with_init(|connection| {
             connection.busy_handler(Some(wait_while_busy))?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-            never_checkpoint_on_close(&connection)?;
-            use_stable_plans(&connection)
-        };
-        set_up().map_err(convert)?;
-        Ok(SqliteConnection::new(connection))
+            never_checkpoint_on_close(connection)?;
+            use_stable_plans(connection)
+        })
     }
 
     /// The size of the WAL file in bytes; 0 if it does not exist or cannot be read.
