@@ -90,14 +90,16 @@ fn payments_holds_and_webhooks_do_not_read_all_that_is_pending() {
     clock.advance(Duration::from_hours(1));
     assert_eq!(service.run_maintenance().unwrap().expired_orders, EXPIRED);
     assert_eq!(waiting(&mut client), 180);
-    let sender = service.start_webhook_sender(SenderOptions::default()).unwrap();
-    wait_until("the notifications are delivered", || waiting(&mut client) == 0);
-    drop((sender, service));
+    // Without threads, which read the list of what is due more often, the busier the machine is.
+    while waiting(&mut client) > 0 {
+        service.deliver_due_webhooks().unwrap();
+    }
+    drop(service);
     let after = scans(&mut client);
     let [of_orders, of_notifications] = [after[0] - before[0], after[1] - before[1]];
-    // A list of what is due is read now and then, more often if the machine is busy.
+    // Each attempt reads the list of what is due twice. To read all that is pending for it would be another 180 times.
     assert!(of_orders < 10, "{of_orders} scans for {PAID} payments and {EXPIRED} holds");
-    assert!(of_notifications < 180, "{of_notifications} scans for {PAID} notifications");
+    assert!(of_notifications < 480, "{of_notifications} scans for {PAID} notifications");
 }
 
 #[test]
