@@ -1,5 +1,6 @@
 //! The connections of a database file that only read: pools of r2d2, which threads borrow from in turn.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,30 +43,44 @@ impl ConnectionPool {
 }
 
 impl ManageConnection for Reader {
-    type Connection = SqliteConnection;
+    // A connection is large, and r2d2 moves it for each read.
+    type Connection = Box<SqliteConnection>;
     type Error = rusqlite::Error;
 
-    fn connect(&self) -> rusqlite::Result<SqliteConnection> {
-        self.0.connect().map(SqliteConnection::new)
+    fn connect(&self) -> rusqlite::Result<Box<SqliteConnection>> {
+        self.0.connect().map(SqliteConnection::new).map(Box::new)
     }
 
-    fn is_valid(&self, _: &mut SqliteConnection) -> rusqlite::Result<()> {
+    fn is_valid(&self, _: &mut Box<SqliteConnection>) -> rusqlite::Result<()> {
         Ok(())
     }
 
-    fn has_broken(&self, _: &mut SqliteConnection) -> bool {
+    fn has_broken(&self, _: &mut Box<SqliteConnection>) -> bool {
         false
     }
 }
 
-impl ReaderPool for ConnectionPool {
-    type Connection = PooledConnection<Reader>;
+/// A borrowed connection.
+pub(in crate::store) struct Borrowed(PooledConnection<Reader>);
 
-    fn take(&self) -> Result<PooledConnection<Reader>> {
-        self.0.get().map_err(|_| Error::Unavailable(Unavailable::NoConnection))
+impl Deref for Borrowed {
+    type Target = SqliteConnection;
+
+    fn deref(&self) -> &SqliteConnection {
+        &self.0
+    }
+}
+
+impl ReaderPool for ConnectionPool {
+    type Connection = Borrowed;
+
+    fn take(&self) -> Result<Borrowed> {
+        // An idle connection is taken without looking at the clock.
+        let taken = self.0.try_get().map_or_else(|| self.0.get(), Ok);
+        taken.map(Borrowed).map_err(|_| Error::Unavailable(Unavailable::NoConnection))
     }
 
-    fn give_back(&self, connection: PooledConnection<Reader>) {
+    fn give_back(&self, connection: Borrowed) {
         drop(connection);
     }
 }
