@@ -29,7 +29,10 @@ pub fn bench(bench: &mut Bench) {
 fn unlimited() -> ServerOptions {
     let mut options = ServerOptions::default();
     options.rate_limit = None;
-    options.orders_per_network = u32::MAX;
+    #[cfg(feature = "event-pages")]
+    {
+        options.orders_per_network = u32::MAX;
+    }
     options
 }
 
