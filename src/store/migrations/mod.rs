@@ -2,7 +2,7 @@
 //!
 //! A database has the version of its schema: the number of its last migration. When it is opened, the missing ones run
 //! in one transaction, during which nobody else writes. A database with a later version than that of [`SQLITE`] is
-//! refused: a newer program has migrated it. So is one that is older than 0.3.0, which that version upgrades.
+//! refused: a newer program has migrated it. A database of 0.1 or 0.2 is refused too: version 0.3 upgrades it.
 //!
 //! To add a migration, write a file with the next number in `sqlite/` and one in `postgres/`, and append them to
 //! [`SQLITE`] and `POSTGRES`. Then:

@@ -67,8 +67,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("guide", &[]),
 ];
 
-/// The folders of each layer, and of a folder with several, from the top: each uses only those that stand after it. The
-/// files beside the folders are in none.
+/// The order of the folders in a layer or a folder, from the top: a folder uses only folders that stand after it. Files
+/// beside the folders have no place in it.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("server", &["public", "openapi", "operations", "http", "net", "prometheus", "responses"]),
     (
@@ -342,7 +342,7 @@ fn folders_of<'a>(file: &'a str, other: &'a str) -> Option<(&'a str, &'a str, &'
     Some((&file[..common], folder(file)?, folder(other)?))
 }
 
-/// The uses that lead from a folder to one that stands before it in its list, and those of folders in no list.
+/// The uses from a folder to a folder above it, and the uses of folders that are not listed.
 fn uses_upwards(uses: &imports::Uses) -> Vec<String> {
     let mut found = Vec::new();
     for (file, used) in uses {

@@ -15,8 +15,9 @@ use crate::store::engine::readers::ReaderPool;
 /// How long a thread waits for a connection, and how long opening the pool may take.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Connections, all of which are opened with the pool and closed with it. One that is closed after the writer would leave
-/// the WAL file behind. The connection that was used last is used next: its page cache is warm.
+/// A pool that opens all connections when it is opened, and closes them when it is dropped. A connection that is closed
+/// after the writer would leave the WAL file behind. The connection that was used last is used next: its page cache is
+/// warm.
 pub(in crate::store) struct ConnectionPool(Pool<Reader>);
 
 /// Opens the connections of a pool.

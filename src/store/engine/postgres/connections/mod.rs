@@ -1,4 +1,4 @@
-//! Connections that are kept: pools, the standby, and those that announce and hear commits.
+//! Open connections: pools, the standby, and the connections for `LISTEN` and `NOTIFY`.
 
 pub(in crate::store) mod announcer;
 pub(in crate::store) mod listener;
