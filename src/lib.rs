@@ -192,6 +192,7 @@ mod service;
 mod store;
 #[cfg(any(feature = "documents", feature = "server"))]
 mod words;
+mod write;
 
 #[cfg(feature = "documents")]
 pub mod documents;

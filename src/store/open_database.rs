@@ -11,8 +11,8 @@ use super::commits::commit_notifier::CommitListener;
 use super::commits::counters::Counters;
 use super::commits::subscriber_queues::Subscription;
 use super::engine::{
-    AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, LockedEvent, ReaderOptions, Tables,
-    Transaction, on_engine,
+    self, AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, JobEvent, LockedEvent, ReaderOptions,
+    SqliteEngine, Tables, Transaction,
 };
 #[cfg(feature = "postgres")]
 use super::engine::{PostgresOptions, copy_to_postgres, sqlite};
@@ -21,7 +21,7 @@ use super::newest_id;
 use super::sale::events;
 use super::tenants::organizations;
 use crate::environment::Environment;
-use crate::error::{Result, StoreError};
+use crate::error::{Result, StoreError, StoreErrorKind};
 #[cfg(feature = "exports")]
 use crate::fair::Permit;
 use crate::fair::Tenant;
@@ -33,7 +33,7 @@ use crate::model::operation::statistics::Statistics;
 use crate::model::values::id::{OrganizationId, WebhookId};
 
 pub(crate) struct Store {
-    engine: Engine,
+    engine: Box<dyn Engine>,
     after_commit: AfterCommit,
 }
 
@@ -47,7 +47,7 @@ impl Store {
             any_row: organizations::any,
             event_owner: events::owner_of,
         };
-        let engine = Engine::open(options, readers, environment, after_commit.clone(), tables)?;
+        let engine = engine::open(options, readers, environment, after_commit.clone(), tables)?;
         Ok(Self { engine, after_commit })
     }
 
@@ -63,8 +63,7 @@ impl Store {
         organization: impl Into<Option<OrganizationId>>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let organization = organization.into();
-        on_engine!(&self.engine, engine => engine.write(organization, work))
+        self.submit(organization.into(), None, work)
     }
 
     /// Like [`write`](Self::write), for a job that changes the sale of this event, which is locked first. An engine
@@ -75,7 +74,22 @@ impl Store {
         event: EventKey,
         work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.write_event(organization, event, move |tx| work(&tx.lock_event(event)?)))
+        self.submit(Some(organization), Some(event), move |tx| work(&tx.lock_event(event)?))
+    }
+
+    /// Like [`write`](Self::write), for a job that changes the sale of an event or of none. The event is locked first.
+    pub(crate) fn submit<T: Send + 'static>(
+        &self,
+        tenant: Tenant,
+        event: Option<EventKey>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (job, answer) = engine::job(move |tx| {
+            event.map(|event| tx.lock_event(event)).transpose()?;
+            work(tx)
+        });
+        self.engine.submit(tenant, event.map(|key| JobEvent { key, waits_briefly: false }), job);
+        answer.wait()
     }
 
     /// Like [`write`](Self::write), for work on rows of this event that may be done later. The event is locked first.
@@ -87,68 +101,49 @@ impl Store {
         event: EventKey,
         work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
-        on_engine!(&self.engine, engine => {
-            engine.write_unless_locked(tenant, event, move |tx| work(&tx.lock_event(event)?))
-        })
+        let (job, answer) = engine::job(move |tx| work(&tx.lock_event(event)?));
+        match self.engine.submit(tenant, Some(JobEvent { key: event, waits_briefly: true }), job) {
+            true => Ok(None),
+            false => answer.wait().map(Some),
+        }
     }
 
     /// Whether a transaction locks the event whose sale it changes. If so, one changes the sale of one event only,
     /// because it would keep the first event locked while it waits for the second. If not, there is only one
     /// transaction at a time.
     pub(crate) fn locks_events(&self) -> bool {
-        !self.is_file()
-    }
-
-    /// Like [`write_event`](Self::write_event), and returns what `read` finds after `work`. With SQLite it reads in the
-    /// transaction: that connection has the pages at hand, and another one reads them from the file again. With
-    /// PostgreSQL it reads after the transaction, which would otherwise keep the event locked for more round trips.
-    pub(crate) fn write_event_and_read<T: Send + 'static, R: Send + 'static>(
-        &self,
-        organization: OrganizationId,
-        event: EventKey,
-        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
-        read: impl Fn(&Transaction<'_>) -> Result<R> + Copy + Send + 'static,
-    ) -> Result<(T, R)> {
-        if self.locks_events() {
-            let written = self.write_event(organization, event, work)?;
-            return Ok((written, self.read(read)?));
-        }
-        self.write_event(organization, event, move |tx| Ok((work(tx)?, read(tx)?)))
+        self.engine.locks_events()
     }
 
     /// Deletes some of what only the engine needs, and does not need any more.
     pub(crate) fn delete_expired(&self) -> Result<()> {
-        match &self.engine {
-            Engine::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgres")]
-            Engine::Postgres(engine) => engine.delete_expired(),
-        }
+        self.engine.delete_expired()
     }
 
     /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
     /// fails too.
     pub(crate) fn ready(&self) -> Result<()> {
-        on_engine!(&self.engine, engine => engine.ready())
+        self.engine.ready()
     }
 
     /// Why the store has stopped writing. Opening it again starts it again.
     pub(crate) fn stopped(&self) -> Option<&StoreError> {
-        on_engine!(&self.engine, engine => engine.writer.stopped())
+        self.engine.stopped()
     }
 
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     pub(crate) fn is_writable(&self) -> bool {
-        self.stopped().is_none() && !on_engine!(&self.engine, engine => engine.writer.last_write_failed())
+        self.stopped().is_none() && !self.engine.last_write_failed()
     }
 
     /// How the last checkpoint of a database file ended: filled when the store is dropped.
     pub(crate) fn closing_result(&self) -> ClosingResult {
-        self.engine.file().map_or_else(|_| ClosingResult::default(), |file| file.writer.closing_result())
+        self.engine.file().map(|file| file.writer.closing_result()).unwrap_or_default()
     }
 
     /// How many jobs wait for the writer now.
     pub(crate) fn writes_waiting(&self) -> usize {
-        on_engine!(&self.engine, engine => engine.writer.waiting())
+        self.engine.waiting()
     }
 
     /// Opens a new database file in this folder, with a clock that stands still.
@@ -201,10 +196,7 @@ impl Store {
     /// hears of the commits of other processes too.
     pub(crate) fn add_commit_listener(&self, listener: &Arc<dyn CommitListener>) {
         self.after_commit.commit_notifier.add_listener(listener);
-        #[cfg(feature = "postgres")]
-        if let Engine::Postgres(engine) = &self.engine {
-            engine.listen();
-        }
+        self.engine.listen();
     }
 
     /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
@@ -223,7 +215,12 @@ impl Store {
     }
 
     pub(crate) fn is_file(&self) -> bool {
-        self.engine.file().is_ok()
+        self.engine.file().is_some()
+    }
+
+    /// The open database file. Fails if this is a PostgreSQL database.
+    fn file(&self) -> Result<&SqliteEngine> {
+        self.engine.file().ok_or_else(|| StoreErrorKind::not_a_file().into())
     }
 
     /// Copies one snapshot of the database to a new file at `target`, and passes the progress to `progress`.
@@ -232,7 +229,7 @@ impl Store {
         target: &Path,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let file = self.engine.file()?;
+        let file = self.file()?;
         file.location.back_up_to(target, &file.environment, progress)
     }
 
@@ -249,7 +246,7 @@ impl Store {
         target: &PostgresOptions,
         progress: &mut dyn FnMut(CopyProgress) -> ControlFlow<()>,
     ) -> Result<CopyProgress> {
-        self.engine.file()?;
+        self.file()?;
         self.read_on_dedicated_connection(|tx| copy_to_postgres(tx, &sqlite::columns(tx)?, target, progress))
     }
 
@@ -260,13 +257,13 @@ impl Store {
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.readers.look_up(Isolation::Snapshot, work))
+        self.engine.readers().look_up(Isolation::Snapshot, work)
     }
 
     /// Runs `work`, which must be a single statement that looks up a few rows, without a transaction around it. A
     /// single statement is consistent anyway, and a transaction would add a third to the cost of a look-up.
     pub(crate) fn read_one<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.readers.look_up(Isolation::Statement, work))
+        self.engine.readers().look_up(Isolation::Statement, work)
     }
 
     /// Runs `work`, which may look at many rows, on one snapshot of the database. Only a part of the connections for
@@ -280,7 +277,7 @@ impl Store {
         organization: Option<OrganizationId>,
         work: impl FnMut(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.readers.scan(organization, work))
+        self.engine.readers().scan(organization, work)
     }
 
     /// Reads a page of a list. A list without filters is a [look-up](Self::read): the page is a range of an index. With
@@ -306,7 +303,7 @@ impl Store {
     /// Waits for the permit of an export.
     #[cfg(feature = "exports")]
     pub(crate) fn export_permit(&self, organization: OrganizationId, has_few_rows: bool) -> Result<Permit> {
-        on_engine!(&self.engine, engine => engine.readers.export_permit(organization, has_few_rows))
+        self.engine.readers().export_permit(organization, has_few_rows)
     }
 
     /// Runs `work`, which reads the rows of an export, on one snapshot of the database. `work` runs again, from the
@@ -318,24 +315,24 @@ impl Store {
         work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
         let open = || self.engine.snapshots().open_for_export(max_time);
-        on_engine!(&self.engine, engine => engine.readers.export(max_time, open, work))
+        self.engine.readers().export(max_time, open, work)
     }
 
     /// The folder of a database file; `None` for a PostgreSQL database.
     #[cfg(feature = "exports")]
     pub(crate) fn folder(&self) -> Option<&Path> {
-        self.engine.file().ok()?.location.path().parent()
+        self.engine.file()?.location.path().parent()
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.
     pub(crate) fn with_snapshot<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.readers.with_snapshot(work))
+        self.engine.readers().with_snapshot(work)
     }
 
     /// Like [`with_snapshot`](Self::with_snapshot), for work that only looks up rows. The snapshot is that of the first
     /// look-up.
     #[cfg(feature = "server")]
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        on_engine!(&self.engine, engine => engine.readers.with_look_ups(work))
+        self.engine.readers().with_look_ups(work)
     }
 }

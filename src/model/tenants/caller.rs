@@ -25,7 +25,8 @@ pub struct Caller {
     pub(crate) key: Option<ApiKeyId>,
     pub(crate) event: Option<EventId>,
     pub(crate) name: Option<Arc<str>>,
-    pub(crate) suspended: SuspendedOrganizations,
+    /// `None` if the caller works for suspended organizations too.
+    pub(crate) suspended: Option<SuspendedOrganizations>,
 }
 
 /// Who a caller is, without what it may do.
@@ -33,6 +34,8 @@ pub struct Caller {
 pub(crate) struct Identity {
     pub(crate) organization: OrganizationId,
     pub(crate) key: Option<ApiKeyId>,
+    /// Whether it works for suspended organizations too.
+    pub(crate) works_if_suspended: bool,
 }
 
 /// The caller that records a payment or a refund, as the ledger stores it.
@@ -55,7 +58,8 @@ impl Caller {
     }
 
     pub(crate) const fn identity(&self) -> Identity {
-        Identity { organization: self.organization, key: self.key }
+        let works_if_suspended = self.suspended.is_none();
+        Identity { organization: self.organization, key: self.key, works_if_suspended }
     }
 
     /// Returns the organization that the caller acts for.
@@ -186,7 +190,7 @@ impl Caller {
     /// Fails with [`Error::OrganizationSuspended`] if this process knows that the organization is suspended, and with
     /// [`Error::Forbidden`] if the caller lacks the scope.
     pub(crate) fn require(&self, scope: Scope) -> Result<()> {
-        if self.suspended.contains(self.organization) {
+        if self.suspended.as_ref().is_some_and(|suspended| suspended.contains(self.organization)) {
             return Err(Error::OrganizationSuspended);
         }
         self.require_even_if_suspended(scope)

@@ -50,7 +50,7 @@ impl TicketingService {
         loop {
             let made_before = made;
             for handler in self.handlers() {
-                while !self.is_closing() && service.call_next(&handler)? {
+                while !self.writes().is_closing() && service.call_next(&handler)? {
                     made += 1;
                 }
             }

@@ -13,8 +13,8 @@ use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
 use crate::service::state::maintenance_guard::{MaintenanceGuard, StopSignal};
 use crate::service::state::notification_handler::NotificationHandler;
-use crate::service::state::skipped_rows::SkippedTable;
 use crate::store::webhooks::handler_queue::{self, Claim, ClaimedNotification};
+use crate::write::skipped_rows::SkippedTable;
 
 /// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.
 const POLL: Duration = Duration::from_millis(250);
@@ -33,7 +33,7 @@ impl TicketingService {
         let mut guard = MaintenanceGuard::default();
         for handler in self.handlers().into_iter().filter(|_| threads) {
             let service = self.downgrade();
-            let store = Some(self.store_in_operation());
+            let store = Some(&**self.store_in_operation());
             guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
         }
         self.inner.background.locked().handlers = guard;
@@ -54,7 +54,7 @@ impl TicketingService {
                 handler.last.store(claimed.turn.raw(), Ordering::Relaxed);
                 self.call(handler, claimed)?;
             }
-            Claim::Skipped { id, error } => self.skip_row(SkippedTable::Notifications, id.raw(), &error),
+            Claim::Skipped { id, error } => self.writes().skip_row(SkippedTable::Notifications, id.raw(), &error),
             Claim::Removed { id } => give_up(handler, id, "the process ended during the last call"),
         }
         Ok(true)

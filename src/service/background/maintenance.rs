@@ -138,7 +138,7 @@ impl TicketingService {
                 match service.run_steps(steps, &mut run) {
                     Ok(()) if run.has_more => pause = Duration::ZERO,
                     Ok(()) => {}
-                    Err(_) if service.is_closing() || service.stopped().is_some() => {}
+                    Err(_) if service.writes().is_closing() || service.stopped().is_some() => {}
                     Err(error) => tracing::warn!(
                         target: "ticketing::maintenance",
                         %error,

@@ -2,7 +2,5 @@
 
 #[cfg(feature = "tokio")]
 pub(crate) mod async_calls;
-pub(super) mod expired_holds;
-pub(super) mod idempotency;
 pub(super) mod open_store;
 pub(super) mod suspension;

@@ -1,10 +1,9 @@
 //! Access to the store, which is refused for new work once the service is being closed.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::enums::scope::Scope;
-use crate::error::{Error, Result, Unavailable};
+use crate::error::Result;
 use crate::form::object::Form;
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::OrganizationId;
@@ -14,20 +13,14 @@ use crate::service::TicketingService;
 use crate::store::{Store, Transaction};
 
 impl TicketingService {
-    /// The store, for new work. Fails if the service is being closed.
-    ///
-    /// An operation uses it until it has changed something. From then on it uses
-    /// [`store_in_operation`](Self::store_in_operation), so that it is not left half done.
+    /// The store, for new work: see [`Writes::store`](crate::write::Writes::store).
     pub(in crate::service) fn store(&self) -> Result<&Arc<Store>> {
-        if self.is_closing() {
-            return Err(Error::Unavailable(Unavailable::Closed));
-        }
-        Ok(&self.inner.store)
+        self.inner.writes.store()
     }
 
     /// The store, for the later steps of an operation that has changed something already, and for counters.
-    pub(in crate::service) fn store_in_operation(&self) -> &Store {
-        &self.inner.store
+    pub(in crate::service) fn store_in_operation(&self) -> &Arc<Store> {
+        self.inner.writes.store_in_operation()
     }
 
     /// Reads a page of a list of the caller's organization. With filters, it is a search, which may take longer.
@@ -41,9 +34,5 @@ impl TicketingService {
         caller.require(scope)?;
         let request = checked_request(request)?;
         self.store()?.list(caller.organization, request.has_filters(), |tx| list(tx, caller.organization, &request))
-    }
-
-    pub(in crate::service) fn is_closing(&self) -> bool {
-        self.inner.closing.load(Ordering::SeqCst)
     }
 }

@@ -139,7 +139,7 @@ fn make(service: TicketingService, schedule: &BackupSchedule, now: Timestamp, st
     let go_on = |stops: bool| if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let path = schedule.folder.join(file_name(now));
     let unchecked = schedule.folder.join(format!("{}{UNCHECKED}", file_name(now)));
-    let bytes = service.backup(&unchecked, |_| go_on(stop.is_set() || service.is_closing()))?.bytes;
+    let bytes = service.backup(&unchecked, |_| go_on(stop.is_set() || service.writes().is_closing()))?.bytes;
     drop(service);
     let checked = TicketingService::check_file_with_progress(&unchecked, |_| go_on(stop.is_set()))
         .and_then(|report| require_clean(&unchecked, report))

@@ -133,7 +133,7 @@ impl TicketingService {
             key: Some(found.id),
             event: found.event,
             name: None,
-            suspended: self.inner.suspended.clone(),
+            suspended: Some(self.inner.suspended.clone()),
         })
     }
 
@@ -152,8 +152,8 @@ impl Inner {
     /// another that waits for it.
     pub(in crate::service) fn store_key_uses(&self, stop: &dyn Fn() -> bool) -> Result<()> {
         self.keys_used.store(USES_PER_TRANSACTION, stop, |used| {
-            self.store
-                .write(None, move |tx| used.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
+            let store = self.writes.store_in_operation();
+            store.write(None, move |tx| used.iter().try_for_each(|(key, at)| api_keys::record_use(tx, *key, *at)))?;
             Ok(true)
         })
     }

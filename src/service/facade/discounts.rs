@@ -68,11 +68,11 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateDiscount>>,
     ) -> Result<C::Output<Discount>> {
-        self.require_to_write(caller.as_caller(), Scope::DiscountsWrite)?;
+        self.writes().require(caller.as_caller(), Scope::DiscountsWrite)?;
         let (target, request) = (OperationTarget::new("create_discount"), request.into());
-        self.write_event_idempotent(caller, target, request.body.event_id, request, |tx, caller, request, _| {
-            discount_changes::create(tx, caller.organization, request)
-        })
+        let event = request.body.event_id;
+        self.write(caller, target, request)
+            .run_on(event, |tx, caller, request, _| discount_changes::create(tx, caller.organization, request))
     }
 
     /// Checks whether a discount code applies to a basket, and how much it deducts. Does not count as a use.
@@ -122,7 +122,7 @@ impl TicketingService {
         }
         // A write, because the result is stored with the key.
         let (target, event) = (OperationTarget::new("validate_discount"), request.body.event_id);
-        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, release_limit| {
+        self.write(caller, target, request).run_on(event, move |tx, caller, request, release_limit| {
             discount_changes::validate(tx, caller.organization, request, &step, &least, release_limit)
         })
     }
@@ -174,9 +174,9 @@ impl TicketingService {
         request: impl Into<Request<UpdateDiscount>>,
     ) -> Result<Discount> {
         let call = caller.into();
-        self.require_to_write(&call.caller, Scope::DiscountsWrite)?;
+        self.writes().require(&call.caller, Scope::DiscountsWrite)?;
         let request = request.into();
-        self.write_with_expired_holds(call.caller.identity(), id, move |tx, release_limit| {
+        self.writes().run_on(call.caller.identity(), id, move |tx, release_limit| {
             discount_changes::update(tx, &call, id, &request, release_limit)
         })
     }
@@ -201,6 +201,6 @@ impl TicketingService {
     pub fn delete_discount(&self, caller: impl Into<ConditionalCaller>, id: DiscountId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::DiscountsWrite)?;
-        self.write_event_for(call.caller.identity(), id, move |tx| discount_changes::delete(tx, &call, id))
+        self.writes().run_on(call.caller.identity(), id, move |tx, _| discount_changes::delete(tx, &call, id))
     }
 }

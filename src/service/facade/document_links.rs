@@ -156,11 +156,10 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn renew_ticket_link<C: IdempotentCall>(&self, caller: &C, id: TicketId) -> Result<C::Output<IssuedTicket>> {
-        self.require_to_write(caller.as_caller(), Scope::TicketsWrite)?;
+        self.writes().require(caller.as_caller(), Scope::TicketsWrite)?;
         let target = OperationTarget::on("renew_ticket_link", id);
-        self.write_idempotent(caller, target, Nothing, move |tx, caller, _| {
-            linked_documents::renew(tx, caller.organization, id)
-        })
+        self.write(caller, target, Nothing)
+            .run(move |tx, caller, _| linked_documents::renew(tx, caller.organization, id))
     }
 
     /// Returns the document of the ticket of a link, as [`get_ticket_document`](Self::get_ticket_document) does.

@@ -60,10 +60,10 @@ impl TicketingService {
         event: EventId,
         request: impl Into<Request<CreateDoorLink>>,
     ) -> Result<C::Output<CreatedDoorLink>> {
-        self.require_to_write(caller.as_caller(), Scope::EventsWrite)?;
+        self.writes().require(caller.as_caller(), Scope::EventsWrite)?;
         let (key, public_url) = (self.random_api_key(), self.inner.public_url.clone());
         let target = OperationTarget::on("create_door_link", event);
-        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, _| {
+        self.write(caller, target, request).run_on(event, move |tx, caller, request, _| {
             organization_changes::create_door_link(tx, caller.organization, event, request, &key, public_url.as_deref())
         })
     }
@@ -153,7 +153,7 @@ impl TicketingService {
         caller.require(Scope::TicketsCheckIn)?;
         caller.require_event(event)?;
         let request = checked_request(request)?;
-        let Identity { organization, key } = caller.identity();
+        let Identity { organization, key, .. } = caller.identity();
         let limit = request.limit.unwrap_or(MAX_TICKETS);
         self.store()?.scan(Some(organization), |tx| {
             let part = roster::read(tx, organization, event, request.since.as_deref(), limit)?;
@@ -249,10 +249,10 @@ impl TicketingService {
         };
         if own.is_some() {
             let identity = caller.as_caller().identity();
-            let uploaded = self.write_for(identity, move |tx| upload(tx, identity, &request))?;
+            let uploaded = self.writes().run(identity, move |tx| upload(tx, identity, &request))?;
             return Ok(C::output(Replayable::executed(uploaded)));
         }
-        self.write_idempotent(caller, OperationTarget::new("upload_scans"), request, upload)
+        self.write(caller, OperationTarget::new("upload_scans"), request).run(upload)
     }
 
     /// Lists the log of an event, newest first: scans, and cancelled tickets. Filters select by outcome, device and time.

@@ -161,7 +161,7 @@ impl TicketingService {
         let caller = self.act_for(organization)?.with_idempotency_key(key(token));
         let request: Request<CreateOrder> = request.into();
         let created =
-            self.run_idempotent(&caller, OperationTarget::new("order_from_page"), request, |operation, request| {
+            self.write(&caller, OperationTarget::new("order_from_page"), request).in_steps(|operation, request| {
                 self.try_create_order(&caller.caller, &operation, request, Some(shown_total))
             })?;
         Ok(created.value)

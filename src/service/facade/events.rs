@@ -71,10 +71,9 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateEvent>>,
     ) -> Result<C::Output<Event>> {
-        self.require_to_write(caller.as_caller(), Scope::EventsWrite)?;
-        self.write_idempotent(caller, OperationTarget::new("create_event"), request, |tx, caller, request| {
-            event_changes::create(tx, caller.organization, request)
-        })
+        self.writes().require(caller.as_caller(), Scope::EventsWrite)?;
+        self.write(caller, OperationTarget::new("create_event"), request)
+            .run(|tx, caller, request| event_changes::create(tx, caller.organization, request))
     }
 
     /// Returns an event.
@@ -148,10 +147,10 @@ impl TicketingService {
         request: impl Into<Request<UpdateEvent>>,
     ) -> Result<Event> {
         let call = caller.into();
-        self.require_to_write(&call.caller, Scope::EventsWrite)?;
+        self.writes().require(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
         let identity = call.caller.identity();
-        let event = self.write_event_for(identity, id, move |tx| event_changes::update(tx, &call, id, &request))?;
+        let event = self.writes().run_on(identity, id, move |tx, _| event_changes::update(tx, &call, id, &request))?;
         if event.status == EventStatus::Cancelled {
             self.cancel_pending_orders(identity.organization, id);
         }
@@ -204,10 +203,10 @@ impl TicketingService {
         request: impl Into<Request<EventSettings>>,
     ) -> Result<Event> {
         let call = caller.into();
-        self.require_to_write(&call.caller, Scope::EventsWrite)?;
+        self.writes().require(&call.caller, Scope::EventsWrite)?;
         let request = request.into();
         let identity = call.caller.identity();
-        self.write_event_for(identity, id, move |tx| event_changes::update_settings(tx, &call, id, &request))
+        self.writes().run_on(identity, id, move |tx, _| event_changes::update_settings(tx, &call, id, &request))
     }
 
     /// Counts a view of the event's page. This does not change the event's revision.
@@ -236,12 +235,12 @@ impl TicketingService {
             return Err(Error::NotFound(ResourceKind::Event));
         }
         // What is counted here is stored later.
-        if !self.inner.store.is_writable() {
+        if !self.store_in_operation().is_writable() {
             self.store()?.ready()?;
         }
         if !self.inner.page_views.add(id, 1) {
             // There is no room in memory.
-            self.write_event_for(caller.identity(), id, move |tx| events::add_page_views(tx, id, 1))?;
+            self.writes().run_on(caller.identity(), id, move |tx, _| events::add_page_views(tx, id, 1))?;
         }
         Ok(())
     }
@@ -273,7 +272,7 @@ impl TicketingService {
         loop {
             let call = call.clone();
             let identity = call.caller.identity();
-            if self.write_event_for(identity, id, move |tx| event_changes::delete(tx, &call, id, is_first))? {
+            if self.writes().run_on(identity, id, move |tx, _| event_changes::delete(tx, &call, id, is_first))? {
                 return Ok(());
             }
             is_first = false;
@@ -317,13 +316,14 @@ impl Inner {
     /// Stores how often the pages of events were viewed. Events that other transactions keep locked are left to the
     /// next time.
     pub(in crate::service) fn store_page_views(&self, stop: &dyn Fn() -> bool) -> Result<()> {
-        let events_at_once = if self.store.locks_events() { 1 } else { EVENTS_PER_TRANSACTION };
+        let store = self.writes.store_in_operation();
+        let events_at_once = if store.locks_events() { 1 } else { EVENTS_PER_TRANSACTION };
         self.page_views.store(events_at_once, stop, |viewed| {
             let Some((first, _)) = viewed.first().copied() else { return Ok(true) };
             let add_all = move |tx: &LockedEvent<'_>| {
                 viewed.iter().try_for_each(|(event, views)| events::add_page_views(tx, *event, *views))
             };
-            Ok(self.store.write_unless_locked(None, first.into(), add_all)?.is_some())
+            Ok(store.write_unless_locked(None, first.into(), add_all)?.is_some())
         })
     }
 }

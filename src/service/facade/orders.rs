@@ -115,14 +115,13 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<C::Output<CreateOrderResponse>> {
-        self.require_to_notify(caller.as_caller(), Scope::OrdersWrite)?;
+        self.writes().require_to_notify(caller.as_caller(), Scope::OrdersWrite)?;
         let request = request.into();
         if request.body.payment_taken().is_some() {
             caller.as_caller().require(Scope::PaymentsWrite)?;
         }
-        self.run_idempotent(caller, OperationTarget::new("create_order"), request, |operation, request| {
-            self.try_create_order(caller.as_caller(), &operation, request, None)
-        })
+        self.write(caller, OperationTarget::new("create_order"), request)
+            .in_steps(|operation, request| self.try_create_order(caller.as_caller(), &operation, request, None))
     }
 
     /// Creates an order. `shown_total` is what the page of an event says that it costs, in minor units.
@@ -146,7 +145,7 @@ impl TicketingService {
         };
         let of_transaction = operation.clone();
         let progress = check.and_then(|()| {
-            self.write_with_expired_holds(caller.identity(), request.event_id, move |tx, release_limit| {
+            self.writes().run_on(caller.identity(), request.event_id, move |tx, release_limit| {
                 checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
             })
         });
@@ -261,8 +260,8 @@ impl TicketingService {
         let identity = caller.as_caller().identity();
         let may_refund = caller.as_caller().require(Scope::PaymentsWrite);
         let terms = self.refund_terms();
-        self.run_idempotent(caller, OperationTarget::on("cancel_order", id), Nothing, |operation, _| {
-            let cancellation = self.write_event_for(identity, id, move |tx| {
+        self.write(caller, OperationTarget::on("cancel_order", id), Nothing).in_steps(|operation, _| {
+            let cancellation = self.writes().run_on(identity, id, move |tx, _| {
                 order_lifecycle::cancel(tx, &operation, identity, id, &terms, &may_refund)
             })?;
             self.attempt_decided(cancellation.due);
@@ -302,7 +301,7 @@ impl TicketingService {
         caller.as_caller().require(Scope::PaymentsWrite)?;
         let target = OperationTarget::on("mark_order_paid", id);
         let recorded_by = caller.as_caller().recorder();
-        self.write_event_idempotent(caller, target, id, request, move |tx, caller, request, release_limit| {
+        self.write(caller, target, request).run_on(id, move |tx, caller, request, release_limit| {
             request.errors.clone().into_result()?;
             let MarkPaid { how, note } = &request.body;
             let method = how.unwrap_or(ManualMethod::Other);
@@ -329,8 +328,7 @@ impl TicketingService {
     pub fn mark_checkout_reminder_sent<C: IdempotentCall>(&self, caller: &C, id: OrderId) -> Result<C::Output<Order>> {
         caller.as_caller().require(Scope::OrdersWrite)?;
         let target = OperationTarget::on("mark_checkout_reminder_sent", id);
-        self.write_event_idempotent(caller, target, id, Nothing, move |tx, caller, _, _| {
-            order_lifecycle::mark_reminder_sent(tx, caller.organization, id)
-        })
+        self.write(caller, target, Nothing)
+            .run_on(id, move |tx, caller, _, _| order_lifecycle::mark_reminder_sent(tx, caller.organization, id))
     }
 }

@@ -7,7 +7,6 @@ use crate::model::tenants::caller::Caller;
 use crate::model::tenants::organization::{
     CreateApiKey, CreateOrganization, CreatedApiKey, ListOrganizations, Organization, UpdateOrganization,
 };
-use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::page::Page;
 use crate::rules;
@@ -242,11 +241,7 @@ impl TicketingService {
     pub fn act_for(&self, organization: OrganizationId) -> Result<Caller> {
         let organization = self.store()?.read_one(|tx| organizations::get(tx, organization))?;
         self.inner.suspended.set(organization.id, organization.suspended_at.is_some());
-        let suspended = match self.ignores_suspension {
-            // A caller that knows of no suspension is never refused.
-            true => SuspendedOrganizations::default(),
-            false => self.inner.suspended.clone(),
-        };
+        let suspended = (!self.ignores_suspension).then(|| self.inner.suspended.clone());
         Ok(Caller {
             organization: organization.id,
             scopes: Scopes::all(),

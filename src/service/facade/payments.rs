@@ -10,17 +10,16 @@ use crate::model::sale::received_payment::{ListPayments, ReceivedPayment};
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
 use crate::model::values::page::Page;
-use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::orders::gateway_facts::Listing;
 use crate::sales::orders::order_lifecycle;
 use crate::sales::orders::received_payments;
 use crate::sales::orders::received_payments::Report;
 use crate::service::TicketingService;
 use crate::service::payments::gateway_facts::parts;
+use crate::store::Transaction;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments;
 use crate::store::order::orders;
-use crate::store::{LockedEvent, Transaction};
 
 /// # Payments
 ///
@@ -55,18 +54,16 @@ impl TicketingService {
         let mode = self.payment_mode();
         let report = Report { checkout: None, payment: None, is_returned: false, listing: None, mode };
         let terms = self.refund_terms();
-        let (recorded, order) = self.with_expired_holds(organization, id, |after| {
-            let (report, terms) = (report.clone(), terms.clone());
-            let receive = move |tx: &LockedEvent<'_>| {
-                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseLimit::after(after))
-            };
-            self.store()?.write_event_and_read(organization, id.into(), receive, read)
+        // With SQLite, the connection of the transaction has the pages of the order at hand. With PostgreSQL, to read in
+        // the transaction would keep the event locked for more round trips.
+        let reads_inside = !self.store()?.locks_events();
+        let (recorded, order) = self.writes().record_on(organization, id, move |tx, limit| {
+            let recorded = received_payments::receive(tx, organization, id, &report, &terms, limit)?;
+            let order = (reads_inside && recorded.due.is_none()).then(|| read(tx)).transpose()?;
+            Ok((recorded, order))
         })?;
-        if recorded.due.is_none() {
-            return Ok(order);
-        }
         self.attempt_decided(recorded.due);
-        self.store_in_operation().read(read)
+        order.map_or_else(|| self.store_in_operation().read(read), Ok)
     }
 
     fn payment_mode(&self) -> PaymentMode {
@@ -96,11 +93,8 @@ impl TicketingService {
             listing: first,
             mode: self.payment_mode(),
         };
-        let recorded = self.with_expired_holds(organization, id, |after| {
-            let (report, terms) = (report.clone(), terms.clone());
-            self.store()?.write_event(organization, id.into(), move |tx| {
-                received_payments::receive(tx, organization, id, &report, &terms, &ReleaseLimit::after(after))
-            })
+        let recorded = self.writes().record_on(organization, id, move |tx, limit| {
+            received_payments::receive(tx, organization, id, &report, &terms, limit)
         })?;
         if recorded.mismatch {
             self.store_in_operation().counters().update(|counts| counts.payments.amounts_mismatched += 1);

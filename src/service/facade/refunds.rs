@@ -94,8 +94,8 @@ impl TicketingService {
         let identity = caller.as_caller().identity();
         let terms = self.refund_terms();
         let step = self.price_step();
-        self.run_idempotent(caller, OperationTarget::on("refund_order", id), request, |operation, request| {
-            let refunded = self.write_event_for(identity, id, move |tx| {
+        self.write(caller, OperationTarget::on("refund_order", id), request).in_steps(|operation, request| {
+            let refunded = self.writes().run_on(identity, id, move |tx, _| {
                 partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
             })?;
             self.attempt_decided(refunded.due);
@@ -130,11 +130,11 @@ impl TicketingService {
         caller.as_caller().require(Scope::PaymentsWrite)?;
         let identity = caller.as_caller().identity();
         let organization = identity.organization;
-        self.run_idempotent(caller, OperationTarget::on("withdraw_refund", id), Nothing, |operation, _| {
+        self.write(caller, OperationTarget::on("withdraw_refund", id), Nothing).in_steps(|operation, _| {
             let asked = self.store()?.read(|tx| partial_refunds::asked_before(tx, organization, id))?;
             let AskedBefore { order, attempts, payment } = asked;
             self.list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
-            self.write_event_for(identity, order, move |tx| {
+            self.writes().run_on(identity, order, move |tx, _| {
                 operation.run(tx, || {
                     partial_refunds::withdraw(tx, order, id, attempts)?;
                     refunds::get(tx, organization, id)
@@ -187,12 +187,12 @@ impl TicketingService {
         if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
             let (payments, before) = self.store()?.read(|tx| manual_refunds::before_asking(tx, organization, id))?;
             self.list_all(CheckoutOrder { organization, id }, &payments)?;
-            return self.write_idempotent(caller, target, request, move |tx, _, _| {
-                manual_refunds::settled_since(tx, organization, id, &before)
-            });
+            return self
+                .write(caller, target, request)
+                .run(move |tx, _, _| manual_refunds::settled_since(tx, organization, id, &before));
         }
         let recorded_by = caller.as_caller().recorder();
-        self.write_event_idempotent(caller, target, id, request, move |tx, _, request, _| {
+        self.write(caller, target, request).run_on(id, move |tx, _, request, _| {
             manual_refunds::mark_refunded(tx, (organization, &recorded_by), id, request)
         })
     }

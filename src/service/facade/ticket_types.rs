@@ -71,9 +71,9 @@ impl TicketingService {
         event: EventId,
         request: impl Into<Request<CreateTicketType>>,
     ) -> Result<C::Output<TicketType>> {
-        self.require_to_write(caller.as_caller(), Scope::TicketTypesWrite)?;
+        self.writes().require(caller.as_caller(), Scope::TicketTypesWrite)?;
         let target = OperationTarget::on("create_ticket_type", event);
-        self.write_event_idempotent(caller, target, event, request, move |tx, caller, request, _| {
+        self.write(caller, target, request).run_on(event, move |tx, caller, request, _| {
             ticket_type_changes::create(tx, caller.organization, event, request)
         })
     }
@@ -124,9 +124,9 @@ impl TicketingService {
         request: impl Into<Request<UpdateTicketType>>,
     ) -> Result<TicketType> {
         let call = caller.into();
-        self.require_to_write(&call.caller, Scope::TicketTypesWrite)?;
+        self.writes().require(&call.caller, Scope::TicketTypesWrite)?;
         let request = request.into();
-        self.write_with_expired_holds(call.caller.identity(), id, move |tx, release_limit| {
+        self.writes().run_on(call.caller.identity(), id, move |tx, release_limit| {
             ticket_type_changes::update(tx, &call, id, &request, release_limit)
         })
     }
@@ -151,6 +151,6 @@ impl TicketingService {
     pub fn delete_ticket_type(&self, caller: impl Into<ConditionalCaller>, id: TicketTypeId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::TicketTypesWrite)?;
-        self.write_event_for(call.caller.identity(), id, move |tx| ticket_type_changes::delete(tx, &call, id))
+        self.writes().run_on(call.caller.identity(), id, move |tx, _| ticket_type_changes::delete(tx, &call, id))
     }
 }

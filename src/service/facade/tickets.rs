@@ -100,10 +100,10 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<IssueTickets>>,
     ) -> Result<C::Output<IssueTicketsResponse>> {
-        self.require_to_notify(caller.as_caller(), Scope::TicketsWrite)?;
+        self.writes().require_to_notify(caller.as_caller(), Scope::TicketsWrite)?;
         let (target, request) = (OperationTarget::new("issue_tickets"), request.into());
         let event = request.body.ticket_type_id;
-        self.write_event_idempotent(caller, target, event, request, |tx, caller, request, release_limit| {
+        self.write(caller, target, request).run_on(event, |tx, caller, request, release_limit| {
             ticket_issuing::issue(tx, caller.organization, request, release_limit)
         })
     }
@@ -188,9 +188,9 @@ impl TicketingService {
         let request = at_entrance(&call.caller, request.into())?;
         let identity = call.caller.identity();
         let target = OperationTarget::new("check_in_ticket");
-        let result = self.run_idempotent(&call, target, request, |operation, request| {
+        let result = self.write(&call, target, request).in_steps(|operation, request| {
             let request = rules::check_scan(request.body, request.errors)?;
-            let scan = self.write_for(identity, move |tx| check_in::check_in(tx, &operation, identity, &request));
+            let scan = self.writes().run(identity, move |tx| check_in::check_in(tx, &operation, identity, &request));
             match scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))? {
                 Scan::Accepted(ticket) => Ok(ticket.map(|ticket| *ticket)),
                 Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
@@ -228,7 +228,7 @@ impl TicketingService {
         call.caller.require(Scope::TicketsCheckIn)?;
         let request = at_entrance(&call.caller, request.into())?;
         let target = OperationTarget::new("check_out_ticket");
-        let result = self.write_idempotent(&call, target, request, check_in::check_out)?;
+        let result = self.write(&call, target, request).run(check_in::check_out)?;
         Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
     }
 
@@ -255,8 +255,7 @@ impl TicketingService {
     ) -> Result<C::Output<CancelledIssuedTicket>> {
         caller.as_caller().require(Scope::TicketsWrite)?;
         let target = OperationTarget::on("cancel_ticket", id);
-        self.write_event_idempotent(caller, target, id, Nothing, move |tx, caller, _, _| {
-            ticket_issuing::cancel(tx, caller.organization, id)
-        })
+        self.write(caller, target, Nothing)
+            .run_on(id, move |tx, caller, _, _| ticket_issuing::cancel(tx, caller.organization, id))
     }
 }

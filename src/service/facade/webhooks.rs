@@ -61,11 +61,10 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateWebhook>>,
     ) -> Result<C::Output<CreatedWebhookEndpoint>> {
-        self.require_to_write(caller.as_caller(), Scope::WebhooksWrite)?;
+        self.writes().require(caller.as_caller(), Scope::WebhooksWrite)?;
         let allow_local = self.inner.allow_local_webhooks;
-        self.write_idempotent(caller, OperationTarget::new("create_webhook"), request, move |tx, caller, request| {
-            webhook_changes::create(tx, caller.organization, request, allow_local)
-        })
+        self.write(caller, OperationTarget::new("create_webhook"), request)
+            .run(move |tx, caller, request| webhook_changes::create(tx, caller.organization, request, allow_local))
     }
 
     /// Returns a webhook endpoint.
@@ -115,10 +114,11 @@ impl TicketingService {
         request: impl Into<Request<UpdateWebhook>>,
     ) -> Result<WebhookEndpoint> {
         let call = caller.into();
-        self.require_to_write(&call.caller, Scope::WebhooksWrite)?;
+        self.writes().require(&call.caller, Scope::WebhooksWrite)?;
         let request = request.into();
         let allow_local = self.inner.allow_local_webhooks;
-        self.write_for(call.caller.identity(), move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
+        self.writes()
+            .run(call.caller.identity(), move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
     }
 
     /// Deletes a webhook endpoint and its queued notifications. Its deliveries can no longer be read.
@@ -139,7 +139,7 @@ impl TicketingService {
     pub fn delete_webhook(&self, caller: impl Into<ConditionalCaller>, id: WebhookId) -> Result<()> {
         let call = caller.into();
         call.caller.require(Scope::WebhooksWrite)?;
-        self.write_for(call.caller.identity(), move |tx| webhook_changes::delete(tx, &call, id))
+        self.writes().run(call.caller.identity(), move |tx| webhook_changes::delete(tx, &call, id))
     }
 
     /// Replaces the signing secret of a webhook endpoint. Attempts that start after this returns are signed with the
@@ -162,7 +162,7 @@ impl TicketingService {
     pub fn rotate_webhook_secret(&self, caller: &Caller, id: WebhookId) -> Result<RotatedWebhookSecret> {
         caller.require(Scope::WebhooksWrite)?;
         let organization = caller.organization;
-        self.write_for(caller.identity(), move |tx| webhook_changes::rotate_secret(tx, organization, id))
+        self.writes().run(caller.identity(), move |tx| webhook_changes::rotate_secret(tx, organization, id))
     }
 
     /// Lists the deliveries to a webhook endpoint, newest first: one for each attempt to send a notification.
@@ -220,11 +220,10 @@ impl TicketingService {
         id: WebhookId,
         delivery: WebhookDeliveryId,
     ) -> Result<C::Output<ResentWebhookDelivery>> {
-        self.require_to_notify(caller.as_caller(), Scope::WebhooksWrite)?;
+        self.writes().require_to_notify(caller.as_caller(), Scope::WebhooksWrite)?;
         let target = OperationTarget::on("resend_webhook_delivery", delivery);
         // The endpoint is the body of the request, so that the same key is refused for another endpoint.
-        self.write_idempotent(caller, target, Request::of_value(id), move |tx, caller, endpoint| {
-            webhook_changes::resend(tx, caller.organization, endpoint.body, delivery)
-        })
+        self.write(caller, target, Request::of_value(id))
+            .run(move |tx, caller, endpoint| webhook_changes::resend(tx, caller.organization, endpoint.body, delivery))
     }
 }

@@ -112,7 +112,7 @@ impl TicketingService {
     }
 
     fn export_folder(&self) -> PathBuf {
-        let of_file = || self.inner.store.folder().map(Path::to_owned);
+        let of_file = || self.store_in_operation().folder().map(Path::to_owned);
         match self.inner.export_folder.clone().or_else(of_file) {
             None => std::env::temp_dir(),
             // The path of the database is the name of a file.
@@ -188,7 +188,7 @@ mod tests {
     fn rows_are_read_in_the_order_of_an_index_and_never_sorted() {
         let service = TicketingService::temporary().open().unwrap();
         for event in [Some(EventId::from_raw(2)), None] {
-            let plans = service.inner.store.scan(None, |tx| {
+            let plans = service.store_in_operation().scan(None, |tx| {
                 let explain = |sql: String| {
                     tx.query_all(&format!("{} QUERY PLAN {sql}", "EXPLAIN"), &[], |row| row.get::<String>("detail"))
                 };

@@ -2,31 +2,27 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::database_file::DatabaseFile;
 use crate::environment::{Clock, Entropy, Environment, Locked, SystemClock, SystemEntropy};
 use crate::error::{FieldErrors, Result};
-use crate::fair::InUse;
 use crate::form::text::is_uri;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::catalog::holds::HoldTerms;
-use crate::service::state::backlog_limit::BacklogLimit;
 use crate::service::state::deferred_rows::DeferredRows;
 use crate::service::state::downtime::Downtime;
 use crate::service::state::look_up_limit::LookUpLimit;
 use crate::service::state::notification_handler::{self, NotificationHandler};
 use crate::service::state::recent_failures::RecentFailures;
-use crate::service::state::skipped_rows::SkippedRows;
 use crate::service::state::ticketing_service::{Inner, TicketingService};
-use crate::service::state::write_quota::WriteQuota;
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
+use crate::write::{WriteLimits, Writes};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -59,8 +55,7 @@ pub struct Builder {
     pub(in crate::service) gateway: Gateway,
     pub(in crate::service) gateway_limits: CallLimits,
     pub(in crate::service) hold: HoldTerms,
-    pub(in crate::service) write_quota: Option<u64>,
-    pub(in crate::service) max_waiting_notifications: Option<u64>,
+    pub(in crate::service) write_limits: WriteLimits,
     pub(in crate::service) webhook_retention: Duration,
     pub(in crate::service) public_url: Option<String>,
     pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
@@ -162,8 +157,10 @@ impl Builder {
             gateway: Gateway::None,
             gateway_limits: CallLimits::default(),
             hold: HoldTerms { duration: Duration::from_mins(30), max_seats_per_customer: None },
-            write_quota: Some(256 * 1024 * 1024),
-            max_waiting_notifications: Some(1_000_000),
+            write_limits: WriteLimits {
+                bytes_per_minute: Some(256 * 1024 * 1024),
+                waiting_notifications: Some(1_000_000),
+            },
             webhook_retention: 30 * DAY,
             public_url: None,
             webhook_transport: None,
@@ -239,25 +236,20 @@ impl Builder {
         let inner = Inner {
             background: Mutex::default(),
             handlers: Mutex::new(self.handlers),
-            closing: AtomicBool::new(false),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
-            store,
+            writes: Writes::new(store, environment.clone(), self.write_limits),
             environment,
             gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
             has_sandbox,
             hold: self.hold,
-            write_quota: self.write_quota.map(WriteQuota::new),
-            backlog_limit: self.max_waiting_notifications.map(BacklogLimit::new),
             webhook_retention: self.webhook_retention,
             public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: DeferredRows::new(Timestamp::max),
             page_views: DeferredRows::new(i64::saturating_add),
-            in_flight_keys: InUse::new(1),
             page_look_ups: LookUpLimit::for_pages(),
             renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),
-            skipped_rows: SkippedRows::default(),
             gateway_failures: RecentFailures::default(),
             clock_history: Mutex::default(),
             downtime,
@@ -293,8 +285,8 @@ impl Builder {
         errors.check(self.readers.max_scan_time >= shortest, "search_timeout", "must be at least 10 milliseconds");
         errors.check(self.hold.duration >= Duration::from_secs(1), "order_hold", "must be at least a second");
         let max_seats = self.hold.max_seats_per_customer;
-        errors.check(self.write_quota != Some(0), "write_quota", "must be at least 1");
-        let max_waiting = self.max_waiting_notifications;
+        errors.check(self.write_limits.bytes_per_minute != Some(0), "write_quota", "must be at least 1");
+        let max_waiting = self.write_limits.waiting_notifications;
         errors.check(max_waiting != Some(0), "max_waiting_notifications", "must be at least 1");
         errors.check(max_seats != Some(0), "max_reserved_per_customer", "must be at least 1");
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");

@@ -322,7 +322,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_quota(mut self, bytes_per_minute: Option<u64>) -> Self {
-        self.write_quota = bytes_per_minute;
+        self.write_limits.bytes_per_minute = bytes_per_minute;
         self
     }
 
@@ -345,7 +345,7 @@ impl Builder {
     /// # Ok::<(), ticketing::Error>(())
     /// ```
     pub fn max_waiting_notifications(mut self, notifications: Option<u64>) -> Self {
-        self.max_waiting_notifications = notifications;
+        self.write_limits.waiting_notifications = notifications;
         self
     }
 }

@@ -1,7 +1,6 @@
 //! The end of a service: closing it, and handles that do not keep it open.
 
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ impl WeakTicketingService {
     #[must_use]
     pub fn upgrade(&self) -> Option<TicketingService> {
         let service = TicketingService { inner: self.inner.upgrade()?, ignores_suspension: self.ignores_suspension };
-        (!service.is_closing()).then_some(service)
+        (!service.writes().is_closing()).then_some(service)
     }
 }
 
@@ -110,13 +109,13 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(self, timeout: Duration) -> Result<(), CloseError> {
-        self.inner.closing.store(true, Ordering::SeqCst);
+        self.inner.writes.close();
         let background = std::mem::take(&mut *self.inner.background.locked());
         let notified = std::mem::take(&mut *self.inner.handlers.locked());
         background.stop();
         drop(notified);
         // A thread that waits for notifications may have a handle of the service.
-        self.inner.store.end_subscriptions();
+        self.store_in_operation().end_subscriptions();
         let mut inner = self.inner;
         let mut remaining = timeout;
         loop {
@@ -125,7 +124,7 @@ impl TicketingService {
                 match Arc::try_unwrap(inner) {
                     // Dropping the store makes the last checkpoint.
                     Ok(last) => {
-                        let result = last.store.closing_result();
+                        let result = last.writes.store_in_operation().closing_result();
                         drop(last);
                         return result.get().cloned().unwrap_or(Ok(())).map_err(CloseError::LogRemains);
                     }
@@ -146,7 +145,8 @@ impl Drop for Inner {
     /// Stores what was counted in memory, the uses of API keys first: they are fewer.
     fn drop(&mut self) {
         let start = SystemClock.monotonic();
-        let is_late = || self.store.stopped().is_some() || SystemClock.monotonic().saturating_sub(start) >= MAX_STORING;
+        let store = self.writes.store_in_operation();
+        let is_late = || store.stopped().is_some() || SystemClock.monotonic().saturating_sub(start) >= MAX_STORING;
         let stored = self.store_key_uses(&is_late).and(self.store_page_views(&is_late));
         let (events, keys) = (self.page_views.len(), self.keys_used.len());
         if events + keys > 0 {
@@ -165,6 +165,6 @@ impl Drop for Inner {
 /// The handles that keep the database open, other than this one.
 fn other_handles(inner: &Arc<Inner>) -> usize {
     let services = Arc::strong_count(inner) - 1;
-    let senders = Arc::strong_count(&inner.store) - 1;
+    let senders = Arc::strong_count(inner.writes.store_in_operation()) - 1;
     services + senders
 }

@@ -64,10 +64,9 @@ impl TicketingService {
         caller: &C,
         id: OrderId,
     ) -> Result<C::Output<RenewCheckoutResponse>> {
-        self.require_to_write(caller.as_caller(), Scope::OrdersWrite)?;
-        self.run_idempotent(caller, OperationTarget::on("renew_checkout", id), Nothing, |operation, _| {
-            self.try_renew_checkout(caller.as_caller().identity(), &operation, id)
-        })
+        self.writes().require(caller.as_caller(), Scope::OrdersWrite)?;
+        self.write(caller, OperationTarget::on("renew_checkout", id), Nothing)
+            .in_steps(|operation, _| self.try_renew_checkout(caller.as_caller().identity(), &operation, id))
     }
 
     fn try_renew_checkout(
@@ -85,11 +84,11 @@ impl TicketingService {
         seen.check_gateway(gateway.key())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
-            return self.write_event_for(caller, id, move |tx| {
-                checkout_renewal::keep(tx, &of_transaction, organization, id, &seen)
-            });
+            return self
+                .writes()
+                .run_on(caller, id, move |tx, _| checkout_renewal::keep(tx, &of_transaction, organization, id, &seen));
         }
-        let progress = self.write_event_for(caller, id, move |tx| {
+        let progress = self.writes().run_on(caller, id, move |tx, _| {
             checkout_renewal::begin(tx, &of_transaction, organization, id, &seen, &terms)
         })?;
         match progress {

@@ -24,7 +24,7 @@ impl TicketingService {
         until: Timestamp,
         renew: Renew,
     ) -> GatewayCalls {
-        let store = Arc::clone(&self.inner.store);
+        let store = Arc::clone(&self.store_in_operation());
         let claimed_until = Mutex::new(until);
         gateway.while_waiting(CLAIM_RENEWAL, move || {
             let mut claimed_until = claimed_until.lock().unwrap_or_else(PoisonError::into_inner);

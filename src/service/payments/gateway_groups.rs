@@ -13,7 +13,7 @@ use crate::model::values::id::OrganizationId;
 use crate::payment::GatewayCalls;
 use crate::service::TicketingService;
 use crate::service::state::maintenance_steps::Run;
-use crate::service::state::skipped_rows::SkippedTable;
+use crate::write::skipped_rows::SkippedTable;
 
 /// After which time a run asks the gateway no more. In the background, the next one follows at once.
 const TIME_PER_RUN: Duration = Duration::from_secs(1);
@@ -189,7 +189,7 @@ pub(in crate::service) fn in_turns<R: GatewayRow>(
 ) -> Vec<R> {
     let mut turns = RoundRobin::default();
     for row in rows {
-        if !service.is_skipped(R::TABLE, row.key()) {
+        if !service.writes().is_skipped(R::TABLE, row.key()) {
             turns.push(row.organization(), row);
         }
     }

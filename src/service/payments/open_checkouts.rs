@@ -8,11 +8,11 @@ use crate::sales::checkouts::checkout_attempts::look_up_all_now;
 use crate::service::TicketingService;
 use crate::service::state::downtime::{State, is_record_due};
 use crate::service::state::maintenance_steps::{Batches, Run, in_batches};
-use crate::service::state::skipped_rows::SkippedTable;
 use crate::store::money::checkout_attempts::{self, OpenCheckout};
 use crate::store::money::{payments, refunds};
 use crate::store::sale::gateway_identity::WaitingAtGateway;
 use crate::store::{Transaction, maintenance_clock};
+use crate::write::skipped_rows::SkippedTable;
 
 impl TicketingService {
     /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that

@@ -10,10 +10,10 @@ use crate::payment::{GatewayCalls, Waiting};
 use crate::sales::checkouts::checkout_attempts::claim_all;
 use crate::service::TicketingService;
 use crate::service::state::maintenance_steps::{Run, Step};
-use crate::service::state::skipped_rows::SkippedTable;
 use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
 use crate::store::money::payments::{self, DuePayment};
 use crate::store::money::refunds::{self, DueRefund};
+use crate::write::skipped_rows::SkippedTable;
 
 /// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns
 /// among these.

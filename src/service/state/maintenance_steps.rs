@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::skipped_rows::SkippedTable;
 use super::ticketing_service::TicketingService;
 use crate::error::{Error, Result};
 use crate::fair::Tenant;
@@ -19,6 +18,7 @@ use crate::store::sale::{event_cancellations, events};
 use crate::store::tenants::idempotency_records;
 use crate::store::webhooks::webhook_retention::Deleted;
 use crate::store::webhooks::{handler_queue, webhook_removals, webhook_retention};
+use crate::write::skipped_rows::SkippedTable;
 
 /// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at
 /// most for one such transaction.
@@ -126,7 +126,7 @@ where
         let Some(last) = rows.last() else { break };
         after = Some(*last);
         let rows: Vec<R> =
-            rows.into_iter().filter(|row| !service.is_skipped(batches.table, (batches.key)(row))).collect();
+            rows.into_iter().filter(|row| !service.writes().is_skipped(batches.table, (batches.key)(row))).collect();
         for mut pending in service.by_transaction(rows, batches.event) {
             while let Some(first) = pending.first()
                 && !run.stops()
@@ -156,7 +156,7 @@ impl Run<'_> {
         error: &Error,
     ) {
         self.report.skipped_rows += 1;
-        service.skip_row(table, key, error);
+        service.writes().skip_row(table, key, error);
     }
 }
 
@@ -267,7 +267,7 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
         match service.store()?.read_one(|tx| webhook_removals::next(tx, endpoint))? {
             Some(next) => {
                 endpoint = next;
-                if service.is_skipped(SkippedTable::WebhookEndpoints, next.raw()) {
+                if service.writes().is_skipped(SkippedTable::WebhookEndpoints, next.raw()) {
                     continue;
                 }
                 match service.store()?.write(None, move |tx| webhook_removals::go_on(tx, next)) {
@@ -294,26 +294,5 @@ impl TicketingService {
             of_events.entry(event(&row)).or_default().push(row);
         }
         of_events.into_values().collect()
-    }
-
-    /// Whether a row could not be processed within the last minute.
-    pub(in crate::service) fn is_skipped(&self, table: SkippedTable, key: i64) -> bool {
-        self.inner.skipped_rows.contains(table, key, self.inner.environment.clock.monotonic())
-    }
-
-    /// Counts and logs a row that could not be processed, and skips it for a minute.
-    pub(in crate::service) fn skip_row(&self, table: SkippedTable, key: i64, error: &Error) {
-        let now = self.inner.environment.clock.monotonic();
-        self.inner.skipped_rows.add(table, key, now);
-        if self.store_in_operation().counters().row_skipped(table.name(), now) {
-            tracing::error!(
-                target: "ticketing::maintenance",
-                table = table.name(),
-                row = key,
-                %error,
-                "a row cannot be processed and is skipped; a check shows what is wrong. Further rows of this table are \
-                 not logged for an hour"
-            );
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! [`TicketingService`](ticketing_service::TicketingService), and what it holds.
 
-pub(in crate::service) mod backlog_limit;
 pub(in crate::service) mod clock_history;
 pub(in crate::service) mod deferred_rows;
 pub(in crate::service) mod downtime;
@@ -9,7 +8,5 @@ pub(in crate::service) mod maintenance_guard;
 pub(in crate::service) mod maintenance_steps;
 pub(in crate::service) mod notification_handler;
 pub(in crate::service) mod recent_failures;
-pub(in crate::service) mod skipped_rows;
 pub(in crate::service) mod threads;
 pub(in crate::service) mod ticketing_service;
-pub(in crate::service) mod write_quota;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::skipped_rows::SkippedTable;
 use crate::environment::Locked;
 use crate::model::values::id::OrganizationId;
+use crate::write::skipped_rows::SkippedTable;
 
 /// How long a failure counts.
 const REMEMBERED: Duration = Duration::from_mins(10);

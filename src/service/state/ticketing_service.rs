@@ -3,37 +3,29 @@
 use std::fmt;
 #[cfg(feature = "exports")]
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::backlog_limit::BacklogLimit;
 use super::clock_history::ClockHistory;
 use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
 use super::look_up_limit::LookUpLimit;
 use super::notification_handler::NotificationHandler;
 use super::recent_failures::RecentFailures;
-use super::skipped_rows::SkippedRows;
 use super::threads::Background;
-use super::write_quota::WriteQuota;
-use crate::enums::scope::Scope;
 use crate::environment::Environment;
-use crate::error::{Error, Result, StoreError};
-use crate::fair::InUse;
+use crate::error::{Result, StoreError};
+use crate::form::request::Request;
 use crate::model::sale::gateway_account::GatewayKey;
-use crate::model::tenants::caller::{Caller, Identity};
-use crate::model::tenants::idempotency::IdempotencyKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;
-use crate::model::values::id::{ApiKeyId, EventId, OrganizationId};
+use crate::model::values::id::{ApiKeyId, EventId};
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::rules::money::gateway_choice::is_asked;
 use crate::sales::catalog::holds::HoldTerms;
-use crate::store::tenants::change_context;
-use crate::store::webhooks::{outbox, outbox_backlog};
-use crate::store::{EventKey, LockedEvent, Store, Transaction};
+use crate::sales::idempotent_operation::OperationTarget;
 use crate::webhook::Transport;
+use crate::write::{Write, Writes};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
 ///
@@ -88,9 +80,7 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) background: Mutex<Background>,
     /// The functions that are called with notifications, until the service is closed: they may hold a handle of it.
     pub(in crate::service) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
-    /// Whether new work is refused, because the service is being closed.
-    pub(in crate::service) closing: AtomicBool,
-    pub(in crate::service) store: Arc<Store>,
+    pub(in crate::service) writes: Writes,
     pub(in crate::service) environment: Environment,
     pub(in crate::service) gateway: Option<GatewayCalls>,
     /// Whether the gateway is the sandbox, whose checkout page needs no API key.
@@ -108,19 +98,11 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) keys_used: DeferredRows<ApiKeyId, Timestamp>,
     /// The views of the pages of events that are not stored yet.
     pub(in crate::service) page_views: DeferredRows<EventId, i64>,
-    /// The idempotency keys of the requests that this process is executing, with their senders.
-    pub(in crate::service) in_flight_keys: InUse<(OrganizationId, i64, IdempotencyKey)>,
     /// The look-ups for pages to which customers come back.
     pub(in crate::service) page_look_ups: LookUpLimit,
     pub(in crate::service) renewal_look_ups: LookUpLimit,
     pub(in crate::service) suspended: SuspendedOrganizations,
-    /// Rows that the maintenance could not process.
-    pub(in crate::service) skipped_rows: SkippedRows,
     pub(in crate::service) gateway_failures: RecentFailures,
-    /// `None` if there is no quota.
-    pub(in crate::service) write_quota: Option<WriteQuota>,
-    /// `None` if there is no limit.
-    pub(in crate::service) backlog_limit: Option<BacklogLimit>,
     /// Whether the maintenance may act on the clock. `None` before its first run.
     pub(in crate::service) clock_history: Mutex<Option<ClockHistory>>,
     /// Whether the program was down before the service was opened.
@@ -182,7 +164,7 @@ impl TicketingService {
     /// ```
     #[must_use]
     pub fn stopped(&self) -> Option<StoreError> {
-        self.inner.store.stopped().cloned()
+        self.writes().store_in_operation().stopped().cloned()
     }
 
     /// Runs `work` so that all its reads on this thread see one snapshot of the database: the state at the moment when
@@ -216,7 +198,7 @@ impl TicketingService {
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
-        self.inner.store.is_writable()
+        self.writes().store_in_operation().is_writable()
     }
 
     /// The current time of the service's clock.
@@ -230,66 +212,19 @@ impl TicketingService {
         self.inner.public_url.as_deref()
     }
 
-    /// Runs a change that a caller makes, in a transaction. Fails if the organization is suspended or was deleted: what
-    /// is committed after the suspension is refused, also in another process. A handle of
-    /// [`even_if_suspended`](Self::even_if_suspended) only checks that the organization exists.
-    ///
-    /// What it writes counts for the quota of an API key.
-    pub(in crate::service) fn write_for<T: Send + 'static>(
-        &self,
-        caller: Identity,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let ignores_suspension = self.ignores_suspension;
-        let work = move |tx: &Transaction<'_>| run_if_active(tx, caller.organization, ignores_suspension, || work(tx));
-        let written = self.store()?.write(caller.organization, work)?;
-        Ok(self.count_written(caller, written))
+    /// The writes of the service, and its store.
+    pub(in crate::service) fn writes(&self) -> &Writes {
+        &self.inner.writes
     }
 
-    /// Like [`write_for`](Self::write_for), for work that changes the sale of this event.
-    pub(in crate::service) fn write_event_for<T: Send + 'static>(
-        &self,
-        caller: Identity,
-        event: impl Into<EventKey>,
-        work: impl Fn(&LockedEvent<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let ignores_suspension = self.ignores_suspension;
-        let work = move |tx: &LockedEvent<'_>| run_if_active(tx, caller.organization, ignores_suspension, || work(tx));
-        let written = self.store()?.write_event(caller.organization, event.into(), work)?;
-        Ok(self.count_written(caller, written))
-    }
-
-    /// Counts what was written for the quota of an API key, and for the limit of waiting notifications.
-    fn count_written<T>(&self, caller: Identity, (value, written): (T, Written)) -> T {
-        if let (Some(quota), Some(_)) = (&self.inner.write_quota, caller.key) {
-            quota.add(caller.organization, written.bytes, self.inner.environment.clock.monotonic());
-        }
-        if let Some(limit) = &self.inner.backlog_limit
-            && written.notifications > 0
-        {
-            limit.add(caller.organization, written.notifications);
-        }
-        value
-    }
-
-    /// Checks that the caller has the scope, and that its organization has not used up its quota. For operations that
-    /// create or update something: what ends something, payments and check-ins are small and urgent, and never refused.
-    pub(in crate::service) fn require_to_write(&self, caller: &Caller, scope: Scope) -> Result<()> {
-        caller.require(scope)?;
-        match (&self.inner.write_quota, caller.key) {
-            (Some(quota), Some(_)) => quota.check(caller.organization, self.inner.environment.clock.monotonic()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Like [`require_to_write`](Self::require_to_write), for operations that queue notifications. They are refused too
-    /// if too many wait for the organization's endpoints.
-    pub(in crate::service) fn require_to_notify(&self, caller: &Caller, scope: Scope) -> Result<()> {
-        self.require_to_write(caller, scope)?;
-        let (Some(limit), Some(_)) = (&self.inner.backlog_limit, caller.key) else { return Ok(()) };
-        limit.check(caller.organization, self.inner.environment.clock.monotonic(), |most| {
-            self.store()?.read(|tx| outbox_backlog::count_of_organization(tx, caller.organization, most))
-        })
+    /// What a caller asks to change.
+    pub(in crate::service) fn write<'w, C, B>(
+        &'w self,
+        caller: &'w C,
+        operation: OperationTarget,
+        request: impl Into<Request<B>>,
+    ) -> Write<'w, C, B> {
+        Write { writes: &self.inner.writes, caller, operation, request: request.into() }
     }
 
     /// The gateway that is asked about a checkout or a payment with this [recorded](is_asked) gateway. `None` if the
@@ -297,34 +232,6 @@ impl TicketingService {
     pub(in crate::service) fn gateway_of(&self, recorded: Option<GatewayKey<'_>>) -> Option<&GatewayCalls> {
         self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.key(), recorded))
     }
-}
-
-/// Runs `work`, and returns also what the transaction has written. Fails if the organization is suspended or was
-/// deleted.
-fn run_if_active<T>(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    ignores_suspension: bool,
-    work: impl FnOnce() -> Result<T>,
-) -> Result<(T, Written)> {
-    // With PostgreSQL, the first statement of the work brings the answer.
-    tx.read_ahead(|| change_context::require_active(tx, organization));
-    let worked = work();
-    match change_context::require_active(tx, organization) {
-        Err(Error::OrganizationSuspended) if ignores_suspension => {}
-        Err(error @ (Error::OrganizationSuspended | Error::NotFound(_))) => return Err(error),
-        // A transaction in which a statement of the work has failed may answer no further one.
-        Err(error) => return Err(worked.err().unwrap_or(error)),
-        Ok(()) => {}
-    }
-    Ok((worked?, Written { bytes: tx.written_bytes(), notifications: outbox::queued(tx) }))
-}
-
-/// What a transaction has written.
-struct Written {
-    bytes: u64,
-    /// How many notifications it has queued for webhook endpoints.
-    notifications: u64,
 }
 
 impl fmt::Debug for TicketingService {

@@ -1,70 +1,84 @@
-//! The engine of an open store: an SQLite file or a PostgreSQL database. Both have the same methods.
+//! What an open database can do: an SQLite file or a PostgreSQL database.
 
 use super::after_commit::AfterCommit;
 use super::engine_options::{EngineOptions, ReaderOptions};
+use super::jobs::Job;
+use super::lock::EventKey;
+use super::readers::Readers;
 use super::snapshots::Snapshots;
 use super::sqlite::SqliteEngine;
 use super::tables::Tables;
 use crate::environment::Environment;
-use crate::error::Result;
-#[cfg(feature = "postgres")]
-use crate::error::StoreErrorKind;
+use crate::error::{Result, StoreError};
+use crate::fair::Tenant;
 
-pub(in crate::store) enum Engine {
-    Sqlite(Box<SqliteEngine>),
-    #[cfg(feature = "postgres")]
-    Postgres(Box<super::postgres::PostgresEngine>),
-}
+/// An open database.
+pub(in crate::store) trait Engine: Send + Sync {
+    /// Runs a job in a transaction, in the turn of the tenant, and answers it when the transaction is durable or could
+    /// not be made. Returns whether it could not because others kept a row locked for too long.
+    fn submit(&self, tenant: Tenant, event: Option<JobEvent>, job: Box<dyn Job>) -> bool;
 
-/// Evaluates an expression with the open engine, which has the same methods for each kind of database.
-macro_rules! on_engine {
-    ($engine:expr, $name:ident => $call:expr) => {
-        match $engine {
-            $crate::store::engine::Engine::Sqlite($name) => $call,
-            #[cfg(feature = "postgres")]
-            $crate::store::engine::Engine::Postgres($name) => $call,
-        }
-    };
-}
-pub(in crate::store) use on_engine;
-
-impl Engine {
-    /// Opens the database, and creates or migrates its schema.
-    pub(in crate::store) fn open(
-        options: &EngineOptions,
-        readers: ReaderOptions,
-        environment: &Environment,
-        after_commit: AfterCommit,
-        tables: Tables,
-    ) -> Result<Self> {
-        match options {
-            EngineOptions::Sqlite { location, migration } => {
-                let engine = SqliteEngine::open(location, readers, *migration, environment, after_commit, tables);
-                engine.map(|engine| Self::Sqlite(Box::new(engine)))
-            }
-            #[cfg(feature = "postgres")]
-            EngineOptions::Postgres(options) => {
-                let engine = super::postgres::PostgresEngine::open(options, readers, environment, after_commit, tables);
-                engine.map(|engine| Self::Postgres(Box::new(engine)))
-            }
-        }
-    }
-
-    /// The open database file. Fails if this is a PostgreSQL database.
-    pub(in crate::store) fn file(&self) -> Result<&SqliteEngine> {
-        match self {
-            Self::Sqlite(engine) => Ok(engine),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Err(StoreErrorKind::not_a_file().into()),
-        }
-    }
+    /// The connections that only read.
+    fn readers(&self) -> &Readers;
 
     /// Opens connections that read large parts of the database in steps.
-    pub(in crate::store) fn snapshots(&self) -> Box<dyn Snapshots> {
-        match self {
-            Self::Sqlite(engine) => Box::new(engine.snapshots()),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(engine) => Box::new(engine.snapshots()),
-        }
+    fn snapshots(&self) -> Box<dyn Snapshots>;
+
+    /// How many jobs wait for a transaction, or are in one.
+    fn waiting(&self) -> usize;
+
+    /// Why the engine has stopped writing. Opening it again starts it again.
+    fn stopped(&self) -> Option<&StoreError>;
+
+    /// Whether the last attempt to write failed.
+    fn last_write_failed(&self) -> bool;
+
+    /// Fails if the engine has stopped, if the database cannot be read, or if the last attempt to write failed and
+    /// another one fails too.
+    fn ready(&self) -> Result<()>;
+
+    /// Deletes some of what only the engine needs, and does not need any more.
+    fn delete_expired(&self) -> Result<()> {
+        Ok(())
     }
+
+    /// Reports the commits of other processes too, from now on, if the database announces them.
+    fn listen(&self) {}
+
+    /// Whether a transaction locks the event whose sale it changes. If not, there is only one transaction at a time.
+    fn locks_events(&self) -> bool {
+        self.file().is_none()
+    }
+
+    /// The open database file; `None` if this is a PostgreSQL database.
+    fn file(&self) -> Option<&SqliteEngine> {
+        None
+    }
+}
+
+/// The event whose sale a job changes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct JobEvent {
+    pub(in crate::store) key: EventKey,
+    /// Whether it waits at most half a second for each lock, because it can be done later.
+    pub(in crate::store) waits_briefly: bool,
+}
+
+/// Opens the database, and creates or migrates its schema.
+pub(in crate::store) fn open(
+    options: &EngineOptions,
+    readers: ReaderOptions,
+    environment: &Environment,
+    after_commit: AfterCommit,
+    tables: Tables,
+) -> Result<Box<dyn Engine>> {
+    Ok(match options {
+        EngineOptions::Sqlite { location, migration } => {
+            Box::new(SqliteEngine::open(location, readers, *migration, environment, after_commit, tables)?)
+        }
+        #[cfg(feature = "postgres")]
+        EngineOptions::Postgres(options) => {
+            Box::new(super::postgres::PostgresEngine::open(options, readers, environment, after_commit, tables)?)
+        }
+    })
 }

@@ -7,7 +7,7 @@ use super::transaction::{FollowUp, Recorded, Transaction};
 use crate::error::{Error, Result};
 
 /// The work of one caller.
-pub(super) trait Job: Send {
+pub(in crate::store) trait Job: Send {
     /// Runs the job in the transaction that `begin` returns, and returns what it has recorded. After an error, what it
     /// wrote must be undone.
     fn run<'c>(&mut self, begin: &dyn Fn() -> Transaction<'c>) -> Result<Recorded>;
@@ -29,10 +29,10 @@ struct Answered<T> {
     follow_ups: Vec<FollowUp>,
 }
 
-pub(super) struct Answer<T>(Receiver<Result<Answered<T>>>);
+pub(in crate::store) struct Answer<T>(Receiver<Result<Answered<T>>>);
 
 /// A job that runs `work`, and its answer.
-pub(super) fn job<T: Send + 'static>(
+pub(in crate::store) fn job<T: Send + 'static>(
     work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
 ) -> (Box<dyn Job>, Answer<T>) {
     let (caller, answer) = sync_channel(1);
@@ -44,7 +44,7 @@ fn unanswered() -> Error {
 }
 
 impl<T> Answer<T> {
-    pub(super) fn wait(self) -> Result<T> {
+    pub(in crate::store) fn wait(self) -> Result<T> {
         let answered = self.0.recv().unwrap_or_else(|_| Err(unanswered()))?;
         for follow_up in answered.follow_ups {
             // It calls the log subscriber of the program. The work is committed: a panic there must not lose the

@@ -4,7 +4,6 @@
 //! of the service.
 
 use std::cell::RefCell;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,22 +61,25 @@ pub(in crate::store) trait ReadConnection: Connection {
 }
 
 /// A number of connections, which threads borrow in turn.
-pub(in crate::store) trait ReaderPool {
-    /// A borrowed connection.
-    type Connection: Deref<Target: ReadConnection + Sized + 'static> + 'static;
+pub(in crate::store) trait ReaderPool: Send + Sync {
+    /// Takes a connection out of the pool. Waits until one is idle.
+    fn take(&self) -> Result<Box<dyn BorrowedReader>>;
+}
 
-    /// Takes a connection out of the pool, to which it must be given back. Waits until one is idle.
-    fn take(&self) -> Result<Self::Connection>;
+/// A connection that a thread has borrowed from a pool.
+pub(in crate::store) trait BorrowedReader {
+    fn connection(&self) -> &dyn ReadConnection;
 
-    fn give_back(&self, connection: Self::Connection);
+    /// Gives the connection back to its pool.
+    fn give_back(self: Box<Self>);
 }
 
 /// The connections that only read, in two classes: a look-up never waits for a scan.
-pub(in crate::store) struct Readers<P> {
+pub(in crate::store) struct Readers {
     /// For reads that find a few rows by an index, like authentication and most operations.
-    look_ups: P,
+    look_ups: Box<dyn ReaderPool>,
     /// For reads that may look at many rows, like searches and filtered lists, and for snapshots that a program holds.
-    scans: P,
+    scans: Box<dyn ReaderPool>,
     /// There is one permit for each connection for scans, so that a read with a permit never waits for a connection.
     /// One is reserved for the program itself, so that organizations with many large reads do not delay the monitoring.
     scan_permits: Semaphore,
@@ -94,7 +96,7 @@ pub(in crate::store) struct Readers<P> {
 
 /// A connection with a snapshot that all reads of a thread share.
 struct SharedReader {
-    connection: Rc<dyn AnyConnection>,
+    connection: Rc<Box<dyn BorrowedReader>>,
     /// Whether it may look at many rows.
     scans: bool,
     now: Timestamp,
@@ -102,26 +104,16 @@ struct SharedReader {
     readers: *const (),
 }
 
-trait AnyConnection {
-    fn get(&self) -> &dyn ReadConnection;
-}
-
-impl<B: Deref<Target: ReadConnection + Sized + 'static>> AnyConnection for B {
-    fn get(&self) -> &dyn ReadConnection {
-        &**self
-    }
-}
-
 thread_local! {
     /// The snapshots that this thread shares, inside `with_snapshot`: at most one of each store.
     static SHARED_READERS: RefCell<Vec<Rc<SharedReader>>> = const { RefCell::new(Vec::new()) };
 }
 
-impl<P: ReaderPool> Readers<P> {
+impl Readers {
     /// `scan_connections` is the number of connections of the pool `scans`.
     pub(super) fn new(
-        look_ups: P,
-        scans: P,
+        look_ups: impl ReaderPool + 'static,
+        scans: impl ReaderPool + 'static,
         scan_connections: usize,
         max_scan_time: Duration,
         environment: Environment,
@@ -135,8 +127,8 @@ impl<P: ReaderPool> Readers<P> {
         #[cfg(feature = "exports")]
         let of_exports = Limits { permits: MAX_EXPORTS, reserved: 0, ..limits };
         Self {
-            look_ups,
-            scans,
+            look_ups: Box::new(look_ups),
+            scans: Box::new(scans),
             scan_permits: Semaphore::with(limits),
             max_scan_time,
             #[cfg(feature = "exports")]
@@ -154,9 +146,9 @@ impl<P: ReaderPool> Readers<P> {
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
         if let Some(shared) = self.shared_reader() {
-            return work(&Transaction::new(shared.connection.get(), shared.now, &self.environment));
+            return work(&Transaction::new(shared.connection.connection(), shared.now, &self.environment));
         }
-        borrow(&self.look_ups, |connection| {
+        borrow(&*self.look_ups, |connection| {
             let work = || work(&Transaction::new(connection, self.environment.now(), &self.environment));
             match isolation {
                 Isolation::Snapshot => in_transaction(connection, work),
@@ -189,13 +181,13 @@ impl<P: ReaderPool> Readers<P> {
     ) -> Result<T> {
         if let Some(shared) = self.shared_reader() {
             debug_assert!(shared.scans, "a scan on a connection for look-ups would delay every look-up");
-            let connection = shared.connection.get();
+            let connection = shared.connection.connection();
             return with_deadline(connection, self.max_scan_time, &self.environment, || {
                 work(&Transaction::new(connection, shared.now, &self.environment))
             });
         }
         let _permit = self.scan_permit(organization)?;
-        borrow(&self.scans, |connection| {
+        borrow(&*self.scans, |connection| {
             in_transaction(connection, || {
                 with_deadline(connection, self.max_scan_time, &self.environment, || {
                     work(&Transaction::new(connection, self.environment.now(), &self.environment))
@@ -211,7 +203,7 @@ impl<P: ReaderPool> Readers<P> {
             return Ok(work());
         }
         let _permit = self.scan_permit(None)?;
-        self.share(&self.scans, |connection| connection.begin_snapshot(), work)
+        self.share(true, |connection| connection.begin_snapshot(), work)
     }
 
     /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
@@ -221,29 +213,29 @@ impl<P: ReaderPool> Readers<P> {
         if self.shared_reader().is_some() {
             return Ok(work());
         }
-        self.share(&self.look_ups, |connection| connection.begin(), work)
+        self.share(false, |connection| connection.begin(), work)
     }
 
-    /// Runs `work`. All reads of this thread inside it use one connection of `pool`.
+    /// Runs `work`. All reads of this thread inside it use one connection, which may look at many rows if it `scans`.
     fn share<T>(
         &self,
-        pool: &P,
+        scans: bool,
         begin: impl FnOnce(&dyn ReadConnection) -> Result<()>,
         work: impl FnOnce() -> T,
     ) -> Result<T> {
+        let pool = if scans { &self.scans } else { &self.look_ups };
         let connection = Rc::new(pool.take()?);
-        let result = begin(connection.get()).map(|()| {
-            let scans = std::ptr::eq(pool, &raw const self.scans);
+        let result = begin(connection.connection()).map(|()| {
             let (now, readers) = (self.environment.now(), self.address());
-            let shared = Rc::new(SharedReader { connection: Rc::clone(&connection) as _, scans, now, readers });
+            let shared = Rc::new(SharedReader { connection: Rc::clone(&connection), scans, now, readers });
             SHARED_READERS.with_borrow_mut(|all| all.push(Rc::clone(&shared)));
             let result = catch_unwind(AssertUnwindSafe(work));
             SHARED_READERS.with_borrow_mut(|all| all.retain(|other| !Rc::ptr_eq(other, &shared)));
             result
         });
-        if let Some(connection) = Rc::into_inner(connection) {
-            connection.end();
-            pool.give_back(connection);
+        if let Some(borrowed) = Rc::into_inner(connection) {
+            borrowed.connection().end();
+            borrowed.give_back();
         }
         result?.or_else(|panic| resume_unwind(panic))
     }
@@ -270,7 +262,7 @@ impl<P: ReaderPool> Readers<P> {
         work: &mut dyn FnMut(&Transaction<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some(shared) = self.shared_reader() else { return open()?.read(work) };
-        let connection = shared.connection.get();
+        let connection = shared.connection.connection();
         with_deadline(connection, max_time, &self.environment, || {
             work(&Transaction::new(connection, shared.now, &self.environment))
         })
@@ -289,7 +281,7 @@ impl<P: ReaderPool> Readers<P> {
 
 /// Runs `work`, whose statements on `connection` have this time together.
 pub(super) fn with_deadline<T>(
-    connection: &(impl ReadConnection + ?Sized),
+    connection: &dyn ReadConnection,
     max_time: Duration,
     environment: &Environment,
     work: impl FnOnce() -> Result<T>,
@@ -306,14 +298,14 @@ fn acquire(permits: &Semaphore, tenant: Tenant) -> Option<Permit> {
 }
 
 /// Runs `work` on a connection of `pool`. Waits until one is idle.
-fn borrow<P: ReaderPool, T>(pool: &P, work: impl FnOnce(&<P::Connection as Deref>::Target) -> Result<T>) -> Result<T> {
-    let connection = pool.take()?;
-    let result = catch_unwind(AssertUnwindSafe(|| work(&connection)));
-    pool.give_back(connection);
+fn borrow<T>(pool: &dyn ReaderPool, work: impl FnOnce(&dyn ReadConnection) -> Result<T>) -> Result<T> {
+    let borrowed = pool.take()?;
+    let result = catch_unwind(AssertUnwindSafe(|| work(borrowed.connection())));
+    borrowed.give_back();
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-fn in_transaction<C: ReadConnection, T>(connection: &C, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn in_transaction<T>(connection: &dyn ReadConnection, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let _end = OnDrop(|| connection.end());
     connection.begin()?;
     work()

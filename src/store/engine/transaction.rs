@@ -68,7 +68,7 @@ pub(crate) struct Transaction<'c> {
 
 /// What a transaction reports when it is durable.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(in crate::store) struct Recorded {
     pub(super) events: Vec<CommitEvent>,
     /// Empty if there are no subscribers.
     pub(super) notifications: Vec<Notification>,
@@ -77,7 +77,7 @@ pub(super) struct Recorded {
 }
 
 /// Work of the caller after the commit.
-pub(super) type FollowUp = Box<dyn FnOnce() + Send>;
+pub(in crate::store) type FollowUp = Box<dyn FnOnce() + Send>;
 
 impl Recorded {
     pub(super) fn append(&mut self, mut other: Self) {

@@ -1,5 +1,5 @@
-//! The layers of `src`, and which of them each may use: `server → service, pages → payment, documents, webhook → sales
-//! → store → rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer
+//! The layers of `src`, and which of them each may use: `server → service, pages → payment, documents, webhook → write →
+//! sales → store → rules → model → form → error`, downwards only. `stripe` is above `payment` and `webhook`, and no layer
 //! uses it.
 
 use std::collections::BTreeSet;
@@ -34,6 +34,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "documents",
             "exports",
             "webhook",
+            "write",
             "sales",
             "store",
             "rules",
@@ -51,6 +52,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("documents", &["words", "rules", "environment", "model", "form", "error", "fair"]),
     ("exports", &["store", "rules", "environment", "model", "form", "error"]),
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
+    // The pipeline of every change.
+    ("write", &["sales", "store", "environment", "model", "form", "error", "fair", "enums"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),
     ("store", &["https", "rules", "environment", "model", "form", "error", "fair", "enums"]),
     ("words", &["rules", "model"]),

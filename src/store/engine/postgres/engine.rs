@@ -14,16 +14,18 @@ use super::statements::postgres_connection::{PostgresConnection, first_column};
 use super::statements::write_state::EventLock;
 use super::writing::event_owners::EventOwners;
 use super::writing::tokens;
-use super::writing::writer::{Failed, PostgresWriter};
+use super::writing::writer::PostgresWriter;
 use crate::environment::{Entropy, Environment, SystemEntropy};
-use crate::error::{Result, StoreErrorKind};
+use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::fair::Tenant;
-use crate::model::values::id::OrganizationId;
 use crate::store::commits::commit_notifier::CommitNotifier;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::ReaderOptions;
+use crate::store::engine::engines::{Engine, JobEvent};
+use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::readers::{Isolation, Readers};
+use crate::store::engine::snapshots::Snapshots;
 use crate::store::engine::tables::{EventOwner, Tables};
 use crate::store::engine::transaction::Transaction;
 use crate::store::migrations;
@@ -33,8 +35,8 @@ const CREATE_DATABASE: &str = "CREATE DATABASE ticketing ENCODING 'UTF8' TEMPLAT
 
 /// An open PostgreSQL database.
 pub(in crate::store) struct PostgresEngine {
-    pub(in crate::store) readers: Readers<ReadPool>,
-    pub(in crate::store) writer: PostgresWriter,
+    readers: Readers,
+    writer: PostgresWriter,
     event_owners: EventOwners,
     tables: Tables,
     connector: Connector,
@@ -114,79 +116,73 @@ impl PostgresEngine {
         })
     }
 
-    /// Listens to what other processes commit from now on, and reports it like the commits of this one.
-    pub(in crate::store) fn listen(&self) {
-        self.listener
-            .get_or_init(|| Listener::start(self.options.clone(), Arc::clone(&self.commit_notifier), self.process));
-    }
-
-    /// Runs `work` in a transaction and returns its result when the transaction is durable. See
-    /// [`Store::write`](crate::store::Store::write).
-    pub(in crate::store) fn write<T: Send + 'static>(
-        &self,
-        organization: Option<OrganizationId>,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        Ok(self.writer.write(organization, EventLock::None, work)?)
-    }
-
-    /// Like [`write`](Self::write), for a change of the sale of an event. See
-    /// [`Store::write_event`](crate::store::Store::write_event).
-    pub(in crate::store) fn write_event<T: Send + 'static>(
-        &self,
-        organization: OrganizationId,
-        key: EventKey,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        match self.owner_of(key)? {
-            Some(owner) if owner.organization == organization => {
-                self.writer.write_in_queue(organization, owner.event, key, work)
-            }
-            // The job fails, because it does not find the event. It neither waits for the others of the event nor locks
-            // it.
-            Some(_) => Ok(self.writer.write(Some(organization), EventLock::Foreign, work)?),
-            None => Ok(self.writer.write(Some(organization), EventLock::Unknown, work)?),
-        }
-    }
-
     fn owner_of(&self, key: EventKey) -> Result<Option<EventOwner>> {
         self.event_owners
             .owner_of(key, || self.readers.look_up(Isolation::Statement, |tx| (self.tables.event_owner)(tx, key)))
     }
+}
 
-    /// Like [`write`](Self::write), for work on an event that may be done later. See
-    /// [`Store::write_unless_locked`](crate::store::Store::write_unless_locked).
-    pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
-        &self,
-        tenant: Tenant,
-        key: EventKey,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Option<T>> {
-        let lock = self.owner_of(key)?.map_or(EventLock::Unknown, |owner| EventLock::Background(owner.event, key));
-        match self.writer.write(tenant, lock, work) {
-            Ok(value) => Ok(Some(value)),
-            Err(Failed { is_busy: true, .. }) => Ok(None),
-            Err(failed) => Err(failed.error),
-        }
+impl Engine for PostgresEngine {
+    fn submit(&self, tenant: Tenant, event: Option<JobEvent>, job: Box<dyn Job>) -> bool {
+        let Some(JobEvent { key, waits_briefly }) = event else {
+            return self.writer.submit(tenant, EventLock::None, job);
+        };
+        let lock = match self.owner_of(key) {
+            Err(error) => {
+                job.answer(Err(error));
+                return false;
+            }
+            Ok(None) => EventLock::Unknown,
+            Ok(Some(owner)) if waits_briefly => EventLock::Background(owner.event, key),
+            Ok(Some(owner)) if tenant == Some(owner.organization) => {
+                self.writer.submit_to_queue(tenant, owner.event, key, job);
+                return false;
+            }
+            // The job fails, because it does not find the event. It neither waits for the others of the event nor locks
+            // it.
+            Ok(Some(_)) => EventLock::Foreign,
+        };
+        self.writer.submit(tenant, lock, job)
     }
 
-    /// Deletes some of what only the engine needs, and does not need any more.
-    pub(in crate::store) fn delete_expired(&self) -> Result<()> {
-        if self.readers.look_up(Isolation::Statement, tokens::any_old)? {
-            self.write(None, tokens::delete_old)?;
-        }
-        Ok(())
+    fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    fn snapshots(&self) -> Box<dyn Snapshots> {
+        Box::new(PostgresSnapshots::new(self.connector.clone(), self.standby.clone(), self.environment.clone()))
+    }
+
+    fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    fn stopped(&self) -> Option<&StoreError> {
+        self.writer.stopped()
+    }
+
+    fn last_write_failed(&self) -> bool {
+        self.writer.last_write_failed()
     }
 
     /// Fails if the store has stopped, if the server does not answer within seconds, or if there is a reason to doubt
     /// that it accepts writes and it does not accept one.
-    pub(in crate::store) fn ready(&self) -> Result<()> {
+    fn ready(&self) -> Result<()> {
         self.writer.check()
     }
 
-    /// Opens connections that read large parts of the database in steps.
-    pub(in crate::store) fn snapshots(&self) -> PostgresSnapshots {
-        PostgresSnapshots::new(self.connector.clone(), self.standby.clone(), self.environment.clone())
+    fn delete_expired(&self) -> Result<()> {
+        if self.readers.look_up(Isolation::Statement, tokens::any_old)? {
+            let (job, answer) = jobs::job(tokens::delete_old);
+            self.writer.submit(None, EventLock::None, job);
+            answer.wait()?;
+        }
+        Ok(())
+    }
+
+    fn listen(&self) {
+        self.listener
+            .get_or_init(|| Listener::start(self.options.clone(), Arc::clone(&self.commit_notifier), self.process));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The connections of a database file that only read: pools of r2d2, which threads borrow from in turn.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use scheduled_thread_pool::ScheduledThreadPool;
 
 use super::sqlite_connection::SqliteConnection;
 use crate::error::{Error, Result, StoreErrorKind, Unavailable};
-use crate::store::engine::readers::ReaderPool;
+use crate::store::engine::readers::{BorrowedReader, ReadConnection, ReaderPool};
 
 /// How long a thread waits for a connection, and how long opening the pool may take.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -61,27 +60,21 @@ impl ManageConnection for Reader {
     }
 }
 
-/// A borrowed connection.
-pub(in crate::store) struct Borrowed(PooledConnection<Reader>);
+impl BorrowedReader for PooledConnection<Reader> {
+    fn connection(&self) -> &dyn ReadConnection {
+        &***self
+    }
 
-impl Deref for Borrowed {
-    type Target = SqliteConnection;
-
-    fn deref(&self) -> &SqliteConnection {
-        &self.0
+    fn give_back(self: Box<Self>) {
+        drop(self);
     }
 }
 
 impl ReaderPool for ConnectionPool {
-    type Connection = Borrowed;
-
-    fn take(&self) -> Result<Borrowed> {
+    fn take(&self) -> Result<Box<dyn BorrowedReader>> {
         // An idle connection is taken without looking at the clock.
         let taken = self.0.try_get().map_or_else(|| self.0.get(), Ok);
-        taken.map(Borrowed).map_err(|_| Error::Unavailable(Unavailable::NoConnection))
-    }
-
-    fn give_back(&self, connection: Borrowed) {
-        drop(connection);
+        let taken = taken.map_err(|_| Error::Unavailable(Unavailable::NoConnection))?;
+        Ok(Box::new(taken))
     }
 }

@@ -1,21 +1,20 @@
 //! An open database file: the writer and the readers.
 
 use super::checkpoint::Checkpointer;
-use super::connection_pool::ConnectionPool;
 use super::files::location::Location;
 use super::inspection::integrity::rewrite_header;
 use super::sqlite_snapshots::{Access, SqliteSnapshots};
 use super::writer::Writer;
 use crate::environment::Environment;
-use crate::error::{Result, StoreErrorKind};
+use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::fair::Tenant;
-use crate::model::values::id::OrganizationId;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::engine_options::{MigrationOptions, ReaderOptions};
-use crate::store::engine::lock::EventKey;
+use crate::store::engine::engines::{Engine, JobEvent};
+use crate::store::engine::jobs::{self, Job};
 use crate::store::engine::readers::{Isolation, Readers};
+use crate::store::engine::snapshots::Snapshots;
 use crate::store::engine::tables::Tables;
-use crate::store::engine::transaction::Transaction;
 use crate::store::migrations;
 
 /// How many pages are written to find out whether the disk accepts writes again. An order of ten tickets writes fewer.
@@ -24,7 +23,7 @@ const PROBE_WRITES: usize = 64;
 /// An open database file.
 pub(in crate::store) struct SqliteEngine {
     // Dropped first, so that no reader blocks the writer's last checkpoint.
-    pub(in crate::store) readers: Readers<ConnectionPool>,
+    readers: Readers,
     pub(in crate::store) writer: Writer,
     pub(in crate::store) environment: Environment,
     pub(in crate::store) location: Location,
@@ -68,52 +67,49 @@ impl SqliteEngine {
         );
         Ok(Self { readers, writer, environment, location: location.clone(), tables })
     }
+}
 
-    /// Runs `work` in a transaction and returns its result when the transaction is durable. See
-    /// [`Store::write`](crate::store::Store::write).
-    pub(in crate::store) fn write<T: Send + 'static>(
-        &self,
-        organization: Option<OrganizationId>,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.writer.write(organization, work)
+impl Engine for SqliteEngine {
+    /// All writes share transactions, so that no event is locked by itself.
+    fn submit(&self, tenant: Tenant, _: Option<JobEvent>, job: Box<dyn Job>) -> bool {
+        self.writer.submit(tenant, job);
+        false
     }
 
-    /// Like [`write`](Self::write): all writes share transactions.
-    pub(in crate::store) fn write_event<T: Send + 'static>(
-        &self,
-        organization: OrganizationId,
-        _: EventKey,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.writer.write(Some(organization), work)
+    fn readers(&self) -> &Readers {
+        &self.readers
     }
 
-    /// Like [`write`](Self::write): no event is locked by itself.
-    pub(in crate::store) fn write_unless_locked<T: Send + 'static>(
-        &self,
-        tenant: Tenant,
-        _: EventKey,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<Option<T>> {
-        self.writer.write(tenant, work).map(Some)
+    fn snapshots(&self) -> Box<dyn Snapshots> {
+        Box::new(SqliteSnapshots::new(self.location.clone(), Access::Existing, self.environment.clone()))
     }
 
-    /// Fails if the store has stopped, if it cannot be read, or if the last attempt to write failed and another one
-    /// fails too.
-    pub(in crate::store) fn ready(&self) -> Result<()> {
+    fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    fn stopped(&self) -> Option<&StoreError> {
+        self.writer.stopped()
+    }
+
+    fn last_write_failed(&self) -> bool {
+        self.writer.last_write_failed()
+    }
+
+    fn ready(&self) -> Result<()> {
         self.writer.check_file()?;
         if self.writer.last_write_failed() {
             // One page alone may fit into what the failed transaction left behind at the end of the WAL.
             for _ in 0..PROBE_WRITES {
-                self.write(None, rewrite_header)?;
+                let (job, answer) = jobs::job(rewrite_header);
+                self.writer.submit(None, job);
+                answer.wait()?;
             }
         }
         self.readers.look_up(Isolation::Statement, self.tables.any_row).map(drop)
     }
 
-    /// Opens connections that read large parts of the database in steps.
-    pub(in crate::store) fn snapshots(&self) -> SqliteSnapshots {
-        SqliteSnapshots::new(self.location.clone(), Access::Existing, self.environment.clone())
+    fn file(&self) -> Option<&SqliteEngine> {
+        Some(self)
     }
 }

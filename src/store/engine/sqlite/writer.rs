@@ -20,10 +20,9 @@ use super::database::Database;
 use super::transaction_cost::TransactionCost;
 use crate::environment::{Environment, Locked};
 use crate::error::{Error, Result, StoreError, StoreErrorKind};
-use crate::fair::RoundRobin;
-use crate::model::values::id::OrganizationId;
+use crate::fair::{RoundRobin, Tenant};
 use crate::store::engine::after_commit::AfterCommit;
-use crate::store::engine::jobs::{self, Job};
+use crate::store::engine::jobs::Job;
 use crate::store::engine::leadership::{Leadership, Queue};
 use crate::store::engine::transaction::{Recorded, Transaction};
 use crate::store::engine::transaction_cache::TransactionCache;
@@ -57,7 +56,7 @@ struct GroupCommit {
 pub(in crate::store) type ClosingResult = Arc<OnceLock<Result<()>>>;
 
 /// The jobs that wait, by the organization that they are for. Jobs of the program itself have a turn of their own.
-type Jobs = RoundRobin<Option<OrganizationId>, Box<dyn Job>>;
+type Jobs = RoundRobin<Tenant, Box<dyn Job>>;
 
 impl Queue for Jobs {
     fn is_empty(&self) -> bool {
@@ -89,19 +88,11 @@ impl Writer {
         Ok(Self { group_commit, thread: Some(thread) })
     }
 
-    /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails or panics,
-    /// nothing is changed. `work` may run on another thread than the caller's. It is for this organization, or for the
-    /// program itself.
-    pub(crate) fn write<T: Send + 'static>(
-        &self,
-        organization: Option<OrganizationId>,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let (job, answer) = jobs::job(work);
-        if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.push(organization, job)) {
+    /// Queues a job, which is answered when its transaction is durable. It may run on another thread than the caller's.
+    pub(crate) fn submit(&self, tenant: Tenant, job: Box<dyn Job>) {
+        if let Some(_lead) = self.group_commit.leadership.add(|jobs| jobs.push(tenant, job)) {
             self.group_commit.write_group();
         }
-        answer.wait()
     }
 
     /// Fails if the store has stopped, which it finds out here at the latest.

@@ -14,7 +14,6 @@ use crate::store::engine::postgres::net::hosts::MAX_CONNECT_TIME;
 use crate::store::engine::postgres::net::purpose::Purpose;
 use crate::store::engine::postgres::postgres_options::PostgresOptions;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
-use crate::store::engine::readers::ReaderPool;
 
 /// How long a thread waits for a connection.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -200,16 +199,13 @@ impl Pool {
         }
         Ok(Borrowed { connection: self.open(left())?, place })
     }
-}
 
-impl ReaderPool for Pool {
-    type Connection = Borrowed;
-
-    fn take(&self) -> Result<Borrowed> {
+    /// Takes a connection out of the pool. Waits until one is idle.
+    pub(in crate::store::engine::postgres) fn take(&self) -> Result<Borrowed> {
         self.take_within(Duration::MAX)
     }
 
-    fn give_back(&self, borrowed: Borrowed) {
+    pub(in crate::store::engine::postgres) fn give_back(&self, borrowed: Borrowed) {
         let Borrowed { connection, place } = borrowed;
         if connection.is_lost() {
             self.lose(connection);

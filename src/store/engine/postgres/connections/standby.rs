@@ -3,7 +3,6 @@
 //! If it is away or late, or does not have the tables yet, the primary serves them. Whether it is back is tried every
 //! few seconds.
 
-use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::error::{Error, Result, Unavailable};
 use crate::store::engine::postgres::net::errors::Failure;
 use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::postgres_connection::{PostgresConnection, first_column};
-use crate::store::engine::readers::ReaderPool;
+use crate::store::engine::readers::{BorrowedReader, ReadConnection, ReaderPool};
 use crate::store::migrations;
 
 /// How long a standby that is away is left alone.
@@ -129,44 +128,50 @@ fn require_schema(connection: &PostgresConnection) -> Result<()> {
 
 /// Connections to the primary, and to a standby, which comes first.
 pub(in crate::store) struct ReadPool {
-    primary: Pool,
+    primary: Arc<Pool>,
     standby: Option<Arc<Standby>>,
 }
 
 /// A connection of a [`ReadPool`].
-pub(in crate::store) struct Lent {
+struct Lent<L> {
     connection: Borrowed,
-    of_standby: bool,
+    /// Where it goes back to.
+    lender: Arc<L>,
 }
 
 impl ReadPool {
     pub(in crate::store::engine::postgres) fn new(primary: Pool, standby: Option<Arc<Standby>>) -> Self {
-        Self { primary, standby }
+        Self { primary: Arc::new(primary), standby }
     }
 }
 
 impl ReaderPool for ReadPool {
-    type Connection = Lent;
-
-    fn take(&self) -> Result<Lent> {
-        if let Some(connection) = self.standby.as_ref().and_then(|standby| standby.take()) {
-            return Ok(Lent { connection, of_standby: true });
+    fn take(&self) -> Result<Box<dyn BorrowedReader>> {
+        if let Some(standby) = &self.standby
+            && let Some(connection) = standby.take()
+        {
+            return Ok(Box::new(Lent { connection, lender: Arc::clone(standby) }));
         }
-        Ok(Lent { connection: self.primary.take()?, of_standby: false })
-    }
-
-    fn give_back(&self, Lent { connection, of_standby }: Lent) {
-        match &self.standby {
-            Some(standby) if of_standby => standby.give_back(connection),
-            _ => self.primary.give_back(connection),
-        }
+        Ok(Box::new(Lent { connection: self.primary.take()?, lender: Arc::clone(&self.primary) }))
     }
 }
 
-impl Deref for Lent {
-    type Target = PostgresConnection;
+impl BorrowedReader for Lent<Pool> {
+    fn connection(&self) -> &dyn ReadConnection {
+        &*self.connection
+    }
 
-    fn deref(&self) -> &PostgresConnection {
-        &self.connection
+    fn give_back(self: Box<Self>) {
+        self.lender.give_back(self.connection);
+    }
+}
+
+impl BorrowedReader for Lent<Standby> {
+    fn connection(&self) -> &dyn ReadConnection {
+        &*self.connection
+    }
+
+    fn give_back(self: Box<Self>) {
+        self.lender.give_back(self.connection);
     }
 }

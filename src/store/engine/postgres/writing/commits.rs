@@ -16,7 +16,6 @@ use crate::store::engine::postgres::net::errors::Failure;
 use crate::store::engine::postgres::net::write_health::WriteStart;
 use crate::store::engine::postgres::schema;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
-use crate::store::engine::readers::ReaderPool;
 use crate::store::migrations;
 
 /// How long the outcome of a commit is asked for.

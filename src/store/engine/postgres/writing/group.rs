@@ -19,7 +19,6 @@ use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::postgres::connections::pool::Borrowed;
 use crate::store::engine::postgres::statements::write_state::EventLock;
-use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::Recorded;
 
 /// How many jobs a group has at most. This limits how long the first of them waits.

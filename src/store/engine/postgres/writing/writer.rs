@@ -17,18 +17,17 @@ use super::write_transaction::BRIEF_LOCKS;
 use crate::environment::{Clock, Environment, SystemClock};
 use crate::error::{Error, Result, StoreError, Unavailable};
 use crate::fair::{Permit, Semaphore, Tenant};
-use crate::model::values::id::{EventId, OrganizationId};
+use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::engine::after_commit::AfterCommit;
 use crate::store::engine::connection::Connection as _;
-use crate::store::engine::jobs::{self, Job};
+use crate::store::engine::jobs::Job;
 use crate::store::engine::lock::EventKey;
 use crate::store::engine::postgres::connections::pool::{Borrowed, Pool};
 use crate::store::engine::postgres::net::errors::Failure;
 use crate::store::engine::postgres::net::write_health::WriteHealth;
 use crate::store::engine::postgres::statements::postgres_connection::PostgresConnection;
 use crate::store::engine::postgres::statements::write_state::EventLock;
-use crate::store::engine::readers::ReaderPool;
 use crate::store::engine::transaction::{Recorded, Transaction};
 use crate::store::engine::transaction_cache::TransactionCache;
 
@@ -152,40 +151,39 @@ impl PostgresWriter {
         }
     }
 
-    /// Runs `work` in a transaction of its own and returns its result when the transaction is durable. If `work` fails
-    /// or panics, nothing is changed.
-    pub(in crate::store::engine::postgres) fn write<T: Send + 'static>(
+    /// Runs a job in a transaction of its own, and answers it. Returns whether it met a row that others have kept
+    /// locked for too long.
+    pub(in crate::store::engine::postgres) fn submit(
         &self,
-        organization: Option<OrganizationId>,
+        tenant: Tenant,
         lock: EventLock,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T, Failed> {
-        self.require_writable()?;
+        mut job: Box<dyn Job>,
+    ) -> bool {
         let _counted = self.counted();
-        let (mut job, answer) = jobs::job(work);
-        let permit = self.permit(organization)?;
-        self.run_singly(job.as_mut(), lock)?;
-        drop(permit);
-        job.answer(Ok(()));
-        Ok(answer.wait()?)
+        let permit = self.require_writable().and_then(|()| self.permit(tenant));
+        let ran = permit.map_err(Failed::from).and_then(|_permit| self.run_singly(job.as_mut(), lock));
+        let is_busy = matches!(ran, Err(Failed { is_busy: true, .. }));
+        job.answer(ran.map_err(Error::from));
+        is_busy
     }
 
-    /// Like [`write`](Self::write), in a transaction that locks the event, with others that wait for it. The event is
-    /// one of the organization. The job names it by `key` when it locks it.
-    pub(in crate::store::engine::postgres) fn write_in_queue<T: Send + 'static>(
+    /// Runs a job in a transaction that locks the event, with others that wait for it. The event is one of the tenant.
+    /// The job names it by `key` when it locks it.
+    pub(in crate::store::engine::postgres) fn submit_to_queue(
         &self,
-        organization: OrganizationId,
+        tenant: Tenant,
         event: EventId,
         key: EventKey,
-        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.require_writable()?;
+        job: Box<dyn Job>,
+    ) {
         let _counted = self.counted();
-        let (job, answer) = jobs::job(work);
+        if let Err(error) = self.require_writable() {
+            return job.answer(Err(error));
+        }
         let wait = self.queues.add(event, key, job);
         while let Some(leader) = wait.leader() {
             // Code of the embedding program runs in it. If it panics, the callers of the group get an error.
-            let led = catch_unwind(AssertUnwindSafe(|| match self.permit(Some(organization)) {
+            let led = catch_unwind(AssertUnwindSafe(|| match self.permit(tenant) {
                 Ok(_permit) => self.lead(&leader),
                 Err(error) => leader.refuse_all(&error),
             }));
@@ -193,7 +191,6 @@ impl PostgresWriter {
                 tracing::error!(target: "ticketing::store", "a panic undid a transaction");
             }
         }
-        answer.wait()
     }
 
     /// Waits for the right to use a connection.

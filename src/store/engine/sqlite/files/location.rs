@@ -147,7 +147,7 @@ impl Location {
         count: usize,
         max_scan_time: Duration,
         environment: Environment,
-    ) -> Result<Readers<ConnectionPool>> {
+    ) -> Result<Readers> {
         let scan_connections = (count / 2).max(1);
         let opening =
             Arc::new(ScheduledThreadPool::builder().num_threads(1).thread_name_pattern("ticketing-readers").build());

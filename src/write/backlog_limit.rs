@@ -25,7 +25,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 const MANY_ORGANIZATIONS: usize = 1024;
 
 #[derive(Debug)]
-pub(in crate::service) struct BacklogLimit {
+pub(crate) struct BacklogLimit {
     most: u64,
     backlogs: Mutex<HashMap<OrganizationId, KnownBacklog>>,
 }
@@ -51,13 +51,13 @@ impl KnownBacklog {
 }
 
 impl BacklogLimit {
-    pub(in crate::service) fn new(most: u64) -> Self {
+    pub(crate) fn new(most: u64) -> Self {
         Self { most, backlogs: Mutex::default() }
     }
 
     /// Fails if too many notifications of the organization are waiting. `now` is the monotonic time. `count` returns
     /// how many are waiting, and stops counting at the limit, which it gets.
-    pub(in crate::service) fn check(
+    pub(crate) fn check(
         &self,
         organization: OrganizationId,
         now: Duration,
@@ -95,7 +95,7 @@ impl BacklogLimit {
     }
 
     /// Counts notifications that the organization has queued.
-    pub(in crate::service) fn add(&self, organization: OrganizationId, queued: u64) {
+    pub(crate) fn add(&self, organization: OrganizationId, queued: u64) {
         self.with(|backlogs| {
             if let Some(known) = backlogs.get_mut(&organization) {
                 known.queued = known.queued.saturating_add(queued);

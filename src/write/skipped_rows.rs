@@ -14,7 +14,7 @@ const MAX_ROWS: usize = 10_000;
 
 /// The table of a row that could not be processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::service) enum SkippedTable {
+pub(crate) enum SkippedTable {
     Orders,
     Events,
     Refunds,
@@ -25,7 +25,7 @@ pub(in crate::service) enum SkippedTable {
 }
 
 impl SkippedTable {
-    pub(in crate::service) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Orders => "orders",
             Self::Events => "events",
@@ -40,14 +40,14 @@ impl SkippedTable {
 
 /// The rows that are skipped now, by table and primary key. Times are those of the monotonic clock.
 #[derive(Debug, Default)]
-pub(in crate::service) struct SkippedRows(Mutex<HashMap<(SkippedTable, i64), Duration>>);
+pub(crate) struct SkippedRows(Mutex<HashMap<(SkippedTable, i64), Duration>>);
 
 impl SkippedRows {
-    pub(in crate::service) fn contains(&self, table: SkippedTable, key: i64, now: Duration) -> bool {
+    pub(crate) fn contains(&self, table: SkippedTable, key: i64, now: Duration) -> bool {
         self.0.locked().get(&(table, key)).is_some_and(|until| now < *until)
     }
 
-    pub(in crate::service) fn add(&self, table: SkippedTable, key: i64, now: Duration) {
+    pub(crate) fn add(&self, table: SkippedTable, key: i64, now: Duration) {
         let mut skipped_until = self.0.locked();
         skipped_until.retain(|_, until| now < *until);
         if skipped_until.len() < MAX_ROWS {

@@ -20,7 +20,7 @@ const MANY_ORGANIZATIONS: usize = 1024;
 
 /// The bytes that were written by the callers of each organization.
 #[derive(Debug)]
-pub(in crate::service) struct WriteQuota {
+pub(crate) struct WriteQuota {
     bytes_per_minute: u64,
     windows: Mutex<HashMap<OrganizationId, Window>>,
 }
@@ -39,12 +39,12 @@ impl Window {
 }
 
 impl WriteQuota {
-    pub(in crate::service) fn new(bytes_per_minute: u64) -> Self {
+    pub(crate) fn new(bytes_per_minute: u64) -> Self {
         Self { bytes_per_minute, windows: Mutex::default() }
     }
 
     /// Fails if the organization has used up its quota. `now` is the monotonic time.
-    pub(in crate::service) fn check(&self, organization: OrganizationId, now: Duration) -> Result<()> {
+    pub(crate) fn check(&self, organization: OrganizationId, now: Duration) -> Result<()> {
         let windows = self.windows.locked();
         let used_up = windows.get(&organization).filter(|window| window.bytes >= self.bytes_per_minute);
         match used_up.and_then(|window| window.remaining(now)) {
@@ -56,7 +56,7 @@ impl WriteQuota {
     }
 
     /// Counts what the organization has written.
-    pub(in crate::service) fn add(&self, organization: OrganizationId, bytes: u64, now: Duration) {
+    pub(crate) fn add(&self, organization: OrganizationId, bytes: u64, now: Duration) {
         let mut windows = self.windows.locked();
         if windows.len() >= MANY_ORGANIZATIONS && !windows.contains_key(&organization) {
             windows.retain(|_, window| window.remaining(now).is_some());
