@@ -186,6 +186,7 @@ pub(crate) mod https;
 mod model;
 #[cfg(feature = "server")]
 mod pages;
+mod payments;
 mod rules;
 mod sales;
 mod service;

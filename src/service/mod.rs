@@ -3,8 +3,7 @@
 //! | Folder | Contents |
 //! |---|---|
 //! | `facade` | the operations |
-//! | `calls` | what all operations share: access to the store, idempotency, quotas |
-//! | `payments` | when the payment gateway is asked |
+//! | `calls` | access to the store, lists, suspension, calls of asynchronous code |
 //! | `background` | maintenance, webhook senders, notification handlers |
 //! | `opening` | the builder and its settings, closing |
 //! | `state` | the service itself, and what it holds |
@@ -18,8 +17,6 @@
 mod opening;
 
 mod facade;
-
-mod payments;
 
 pub(crate) mod calls;
 

@@ -50,13 +50,18 @@ async fn settle(
     request: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = session.clone();
-    let organization = service.look_up(None, move |service| Ok(service.organization_of_checkout(&known)?)).await?;
+    let organization =
+        service.look_up(None, move |service| Ok(service.payments().organization_of_checkout(&known)?)).await?;
     let settle = move |service: &TicketingService| {
-        let settled = service.settle_for_page(&session)?;
+        let settled = service.payments().settle_for_page(&session)?;
         if let Some(url) = settled.redirect_url {
             return redirect(url);
         }
-        let page = pages::payment_page(&settled, &service.page_of_settled(&settled)?, &accepted_languages(&request))?;
+        let page = pages::payment_page(
+            &settled,
+            &service.payments().page_of_settled(&settled)?,
+            &accepted_languages(&request),
+        )?;
         let mut response = Representation::page(page, prefers_gzip(&request)).send(&request);
         response.headers_mut().extend(refresh(times).filter(|_| settled.outcome.is_none()));
         Ok(response)

@@ -39,7 +39,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
     let accepted = accepted_languages(&headers);
     let languages = accepted.clone();
     let render = move |service: &TicketingService| {
-        let checkout = service.page_of_checkout(&token)?;
+        let checkout = service.payments().page_of_checkout(&token)?;
         let page = pages::checkout_page(&checkout, service.now(), &languages)?;
         Ok(Representation::page(page, prefers_gzip(&headers)).send(&headers))
     };
@@ -65,7 +65,8 @@ async fn apply(state: &AppState, token: String, request: Request) -> Result<Resp
     let (head, body) = request.into_parts();
     // Anyone can send a form, so nothing of it is read before the token was found.
     let known = token.clone();
-    let organization = service.look_up(None, move |service| Ok(service.find_hosted_checkout(&known)?)).await?;
+    let organization =
+        service.look_up(None, move |service| Ok(service.payments().find_hosted_checkout(&known)?)).await?;
     let holding = state.memory.begin_anonymous(&head.extensions);
     let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers, holding).await?;
     let outcome = outcome(form.as_ref())

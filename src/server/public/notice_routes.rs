@@ -36,13 +36,13 @@ async fn receive(State(state): State<AppState>, request: Request) -> Result<Stat
     let headers: NoticeHeaders =
         headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
     let service = state.service.service();
-    service.check_gateway_notice_headers(&headers)?;
+    service.payments().check_gateway_notice_headers(&headers)?;
     let holding = state.memory.begin_anonymous(&head.extensions);
     let body = timeout(MAX_TIME, RequestBody::up_to(MAX_NOTICE_BYTES, body).read(&head.headers, holding)).await;
     let body = body.map_err(|_| Problem::malformed("the body did not arrive within five seconds"))??;
-    let notices = service.read_gateway_notice(&headers, body.as_ref())?;
+    let notices = service.payments().read_gateway_notice(&headers, body.as_ref())?;
     drop(body);
-    let receive = move |service: &TicketingService| Ok(service.receive_read_notices(notices).map(drop)?);
+    let receive = move |service: &TicketingService| Ok(service.payments().receive_read_notices(notices).map(drop)?);
     // Whose payment it is about is known only later.
     state.service.call_with(&state.service.gateway, None, receive).await?;
     Ok(StatusCode::OK)

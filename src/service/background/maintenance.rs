@@ -6,12 +6,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use super::maintenance_steps::{CHECKOUT_STEPS, REFUND_STEPS, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
-use crate::service::payments::payment_steps::{CHECKOUT_STEPS, REFUND_STEPS};
 use crate::service::state::maintenance_guard::MaintenanceGuard;
-use crate::service::state::maintenance_steps::{Run, STEPS, Step};
+use crate::write::batches::Run;
 
 /// How long a thread waits between two runs.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -115,7 +115,7 @@ impl TicketingService {
     pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
         let mut guard = MaintenanceGuard::default();
         self.start_steps(&mut guard, &STEPS)?;
-        if self.inner.gateway.is_some() {
+        if self.payments().gateway.is_some() {
             self.start_steps(&mut guard, &CHECKOUT_STEPS)?;
             self.start_steps(&mut guard, &REFUND_STEPS)?;
         }

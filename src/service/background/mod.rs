@@ -4,4 +4,5 @@ pub(super) mod clock_check;
 pub(super) mod due_notifications;
 pub(super) mod handler_calls;
 pub(super) mod maintenance;
+pub(super) mod maintenance_steps;
 pub(super) mod webhook_sender;

@@ -71,7 +71,7 @@ impl TicketingService {
 
     /// Returns a handle that also works for [suspended](Self::suspend_organization) organizations. It is for the
     /// program's own work, such as sending the e-mail for a paid order or exporting the data of a former customer.
-    /// With a caller that [`act_for`](Self::act_for) has returned on this handle, its operations do not fail with
+    /// Operations with a caller that [`act_for`](Self::act_for) has returned on this handle do not fail with
     /// [`Error::OrganizationSuspended`](crate::Error::OrganizationSuspended).
     ///
     /// Notification handlers ([`Builder::on_notification`](crate::Builder::on_notification)) get such a handle. Call

@@ -111,7 +111,7 @@ impl TicketingService {
     ) -> Result<C::Output<DiscountValidationResponse>> {
         caller.as_caller().require(Scope::DiscountsRead)?;
         let request = request.into();
-        let (step, least) = (self.price_step(), self.smallest_payment());
+        let (step, least) = (self.payments().price_step(), self.payments().smallest_payment());
         if !caller.has_key() {
             let organization = caller.as_caller().organization;
             let validated = self.store()?.read(|tx| {

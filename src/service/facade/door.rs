@@ -61,7 +61,7 @@ impl TicketingService {
         request: impl Into<Request<CreateDoorLink>>,
     ) -> Result<C::Output<CreatedDoorLink>> {
         self.writes().require(caller.as_caller(), Scope::EventsWrite)?;
-        let (key, public_url) = (self.random_api_key(), self.inner.public_url.clone());
+        let (key, public_url) = (self.random_api_key(), self.payments().public_url.clone());
         let target = OperationTarget::on("create_door_link", event);
         self.write(caller, target, request).run_on(event, move |tx, caller, request, _| {
             organization_changes::create_door_link(tx, caller.organization, event, request, &key, public_url.as_deref())

@@ -100,7 +100,7 @@ impl TicketingService {
         code: Option<&str>,
         choose: impl Fn(&EventPage) -> Vec<NewOrderItem>,
     ) -> Result<OrderForm> {
-        let step = self.price_step();
+        let step = self.payments().price_step();
         self.store()?.read(|tx| {
             let page = event_pages::get(tx, organization, slug)?;
             let items = choose(&page);

@@ -11,11 +11,12 @@ use crate::model::values::page::Page;
 use crate::sales::catalog::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
-use crate::service::state::maintenance_steps::{Run, cancel_orders_of};
+use crate::service::background::maintenance_steps::cancel_orders_of;
 use crate::service::state::ticketing_service::Inner;
 use crate::store::LockedEvent;
 use crate::store::sale::event_lists;
 use crate::store::sale::{event_cancellations, event_figures, events};
+use crate::write::batches::Run;
 
 /// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this
 /// takes.

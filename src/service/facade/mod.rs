@@ -14,6 +14,8 @@ pub(super) mod discounts;
 
 pub(super) mod orders;
 
+pub(super) mod checkouts;
+
 pub(super) mod payments;
 
 pub(super) mod refunds;

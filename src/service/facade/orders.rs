@@ -135,7 +135,7 @@ impl TicketingService {
         let organization = caller.organization;
         let request = self.check_order(organization, request)?;
         let is_manual = request.payment == Some(PaymentChoice::Manual) || request.payment_taken().is_some();
-        let gateway = if is_manual { None } else { self.gateway_terms(organization)? };
+        let gateway = if is_manual { None } else { self.payments().gateway_terms(organization)? };
         let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder(), shown_total };
         // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
         // with an idempotency key: the order may exist already, and is then resumed without a check.
@@ -151,7 +151,7 @@ impl TicketingService {
         });
         match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
             OrderProgress::Finished(response) => Ok(*response),
-            OrderProgress::NeedsLink(order) => self.open_checkout(*order, operation),
+            OrderProgress::NeedsLink(order) => self.payments().open_checkout(*order, operation),
         }
     }
 
@@ -228,7 +228,7 @@ impl TicketingService {
         let (mut checkout, gateway) =
             self.store()?.read(|tx| Ok((checkouts::get(tx, caller.organization, id)?, checkouts::gateway(tx, id)?)))?;
         let recorded = gateway.as_ref().map(GatewayIdentity::key);
-        if checkout.status != CheckoutStatus::Closed && self.gateway_of(recorded).is_none() {
+        if checkout.status != CheckoutStatus::Closed && self.payments().gateway_of(recorded).is_none() {
             checkout.last_error = Some(is_missing(recorded));
         }
         Ok(checkout)
@@ -259,12 +259,12 @@ impl TicketingService {
         caller.as_caller().require(Scope::OrdersWrite)?;
         let identity = caller.as_caller().identity();
         let may_refund = caller.as_caller().require(Scope::PaymentsWrite);
-        let terms = self.refund_terms();
+        let terms = self.payments().refund_terms();
         self.write(caller, OperationTarget::on("cancel_order", id), Nothing).in_steps(|operation, _| {
             let cancellation = self.writes().run_on(identity, id, move |tx, _| {
                 order_lifecycle::cancel(tx, &operation, identity, id, &terms, &may_refund)
             })?;
-            self.attempt_decided(cancellation.due);
+            self.payments().attempt_decided(cancellation.due);
             Ok(cancellation.response)
         })
     }

@@ -2,22 +2,18 @@
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
-use crate::model::payments::checkout::GatewayPayment;
 use crate::model::payments::notice::NoticeOutcome;
-use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::order::Order;
 use crate::model::sale::received_payment::{ListPayments, ReceivedPayment};
 use crate::model::tenants::caller::Caller;
 use crate::model::values::id::{OrderId, PaymentId};
 use crate::model::values::page::Page;
-use crate::sales::orders::gateway_facts::Listing;
+use crate::payment::NoticeHeaders;
 use crate::sales::orders::order_lifecycle;
 use crate::sales::orders::received_payments;
 use crate::sales::orders::received_payments::Report;
 use crate::service::TicketingService;
-use crate::service::payments::gateway_facts::parts;
 use crate::store::Transaction;
-use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments;
 use crate::store::order::orders;
 
@@ -51,9 +47,9 @@ impl TicketingService {
         caller.require_even_if_suspended(Scope::PaymentsWrite)?;
         let organization = caller.organization;
         let read = move |tx: &Transaction<'_>| orders::get(tx, organization, id);
-        let mode = self.payment_mode();
+        let mode = self.payments().payment_mode();
         let report = Report { checkout: None, payment: None, is_returned: false, listing: None, mode };
-        let terms = self.refund_terms();
+        let terms = self.payments().refund_terms();
         // With SQLite, the connection of the transaction has the pages of the order at hand. With PostgreSQL, to read in
         // the transaction would keep the event locked for more round trips.
         let reads_inside = !self.store()?.locks_events();
@@ -62,55 +58,34 @@ impl TicketingService {
             let order = (reads_inside && recorded.due.is_none()).then(|| read(tx)).transpose()?;
             Ok((recorded, order))
         })?;
-        self.attempt_decided(recorded.due);
+        self.payments().attempt_decided(recorded.due);
         order.map_or_else(|| self.store_in_operation().read(read), Ok)
     }
 
-    fn payment_mode(&self) -> PaymentMode {
-        self.inner.gateway.as_ref().map_or(PaymentMode::Live, |gateway| gateway.key().mode)
-    }
-
-    /// Records a payment that the gateway reports. `checkout` is the gateway's id of the checkout, if it is known.
-    /// `is_returned` is whether the whole payment has gone back, and `listing` what the gateway lists of it; `None` if
-    /// it cannot tell. If the payment goes back, the maintenance attempts the refund within a second: a notice, and a
-    /// customer who comes back, do not wait for it.
-    pub(in crate::service) fn receive_payment(
-        &self,
-        order: CheckoutOrder,
-        checkout: Option<&str>,
-        payment: &GatewayPayment,
-        is_returned: bool,
-        listing: Option<&Listing>,
-    ) -> Result<NoticeOutcome> {
-        let CheckoutOrder { organization, id } = order;
-        let terms = self.refund_terms();
-        let mut listings = listing.map(parts).unwrap_or_default().into_iter();
-        let first = listing.is_some().then(|| listings.next().unwrap_or_default());
-        let report = Report {
-            checkout: checkout.map(str::to_owned),
-            payment: Some(payment.clone()),
-            is_returned,
-            listing: first,
-            mode: self.payment_mode(),
-        };
-        let recorded = self.writes().record_on(organization, id, move |tx, limit| {
-            received_payments::receive(tx, organization, id, &report, &terms, limit)
-        })?;
-        if recorded.mismatch {
-            self.store_in_operation().counters().update(|counts| counts.payments.amounts_mismatched += 1);
-            tracing::error!(
-                target: "ticketing::payment",
-                order = %id,
-                payment = payment.payment_reference,
-                amount = %payment.amount,
-                currency = payment.currency,
-                "a payment has another amount or currency than its order; it completed nothing"
-            );
-        }
-        for listing in listings {
-            self.record_facts(order, Some(&payment.payment_reference), &listing)?;
-        }
-        Ok(if recorded.mismatch { NoticeOutcome::AmountMismatch } else { NoticeOutcome::Processed })
+    /// Receives a notice of the payment gateway: verifies it with
+    /// [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read), and records what it says. The server passes
+    /// the requests to `/gateway/notices` on to this method.
+    ///
+    /// Notices may arrive several times, late and in any order, with the same result. This needs no
+    /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it;
+    /// empty for a notice about something else. One that cannot be read is logged. Answer the gateway with success
+    /// unless this method fails: what it returns would be the same the next time.
+    ///
+    /// # Errors
+    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway
+    ///   had to ask the provider and got no answer. Only then, and after an error of the database, should it be sent
+    ///   again.
+    ///
+    /// ```
+    /// use ticketing::payment::NoticeHeaders;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
+    /// let forged = NoticeHeaders::from_iter([("Example-Signature", "00")]);
+    /// assert!(service.receive_gateway_notice(&forged, b"{}").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn receive_gateway_notice(&self, headers: &NoticeHeaders, body: &[u8]) -> Result<Vec<NoticeOutcome>> {
+        self.payments().receive(headers, body)
     }
 
     /// Whether a payment gateway has ever taken real money for an order of this database, of any organization: then a

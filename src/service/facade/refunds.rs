@@ -1,7 +1,7 @@
 //! Refunds: what is decided to go back, and what was returned manually.
 
 use crate::enums::scope::Scope;
-use crate::error::{Error, Result, Unavailable};
+use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::sale::refund::{
     ListRefunds, MarkRefunded, MarkRefundedResponse, Refund, RefundMethod, RefundOrder, RefundOrderResponse,
@@ -9,14 +9,11 @@ use crate::model::sale::refund::{
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::values::id::{OrderId, RefundId};
 use crate::model::values::page::Page;
-use crate::payment::Waiting;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::orders::manual_refunds;
 use crate::sales::orders::partial_refunds::{self, AskedBefore};
 use crate::service::TicketingService;
-use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
-use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds;
 
 /// # Refunds
@@ -92,13 +89,13 @@ impl TicketingService {
             return Err(Error::IdempotencyKeyRequired);
         }
         let identity = caller.as_caller().identity();
-        let terms = self.refund_terms();
-        let step = self.price_step();
+        let terms = self.payments().refund_terms();
+        let step = self.payments().price_step();
         self.write(caller, OperationTarget::on("refund_order", id), request).in_steps(|operation, request| {
             let refunded = self.writes().run_on(identity, id, move |tx, _| {
                 partial_refunds::refund(tx, &operation, identity, id, &request, &terms, &step)
             })?;
-            self.attempt_decided(refunded.due);
+            self.payments().attempt_decided(refunded.due);
             Ok(refunded.response)
         })
     }
@@ -133,7 +130,7 @@ impl TicketingService {
         self.write(caller, OperationTarget::on("withdraw_refund", id), Nothing).in_steps(|operation, _| {
             let asked = self.store()?.read(|tx| partial_refunds::asked_before(tx, organization, id))?;
             let AskedBefore { order, attempts, payment } = asked;
-            self.list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
+            self.payments().list_all(CheckoutOrder { organization, id: order }, payment.as_slice())?;
             self.writes().run_on(identity, order, move |tx, _| {
                 operation.run(tx, || {
                     partial_refunds::withdraw(tx, order, id, attempts)?;
@@ -186,7 +183,7 @@ impl TicketingService {
         let target = OperationTarget::on("mark_order_refunded", id);
         if request.errors.is_empty() && request.body.how == Some(RefundMethod::Gateway) {
             let (payments, before) = self.store()?.read(|tx| manual_refunds::before_asking(tx, organization, id))?;
-            self.list_all(CheckoutOrder { organization, id }, &payments)?;
+            self.payments().list_all(CheckoutOrder { organization, id }, &payments)?;
             return self
                 .write(caller, target, request)
                 .run(move |tx, _, _| manual_refunds::settled_since(tx, organization, id, &before));
@@ -195,17 +192,5 @@ impl TicketingService {
         self.write(caller, target, request).run_on(id, move |tx, _, request, _| {
             manual_refunds::mark_refunded(tx, (organization, &recorded_by), id, request)
         })
-    }
-
-    /// Asks the gateway at once what it lists of the payments for an order, and records it.
-    fn list_all(&self, order: CheckoutOrder, payments: &[StoredPayment]) -> Result<()> {
-        for payment in payments {
-            let gateway = self.gateway_of(payment.gateway_key());
-            let (Some(gateway), Some(look_up)) = (gateway, look_up_of(payment)) else { continue };
-            let listed = list_facts(gateway, order.organization, look_up, Ask::RefundsAndDisputes, Waiting::Caller);
-            let listed = listed.map_err(|_| Error::Unavailable(Unavailable::GatewaySilent))?;
-            self.record_facts(order, payment.reference.as_deref(), &listed.unwrap_or_default())?;
-        }
-        Ok(())
     }
 }

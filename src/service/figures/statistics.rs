@@ -55,7 +55,7 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store()?.scan(None, |tx| {
             let webhooks = outbox_backlog::read(tx)?;
-            let gateway = self.inner.gateway.as_ref().map(GatewayCalls::key);
+            let gateway = self.payments().gateway.as_ref().map(GatewayCalls::key);
             let sum = |waiting: Vec<WaitingAtGateway>| waiting.iter().map(|waiting| waiting.number).sum();
             Ok(Backlog {
                 refunds_due: refunds::count_due(tx)?,

@@ -12,13 +12,14 @@ use crate::form::text::is_uri;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
+use crate::payments::Payments;
+use crate::payments::look_up_limit::LookUpLimit;
+use crate::payments::recent_failures::RecentFailures;
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::catalog::holds::HoldTerms;
 use crate::service::state::deferred_rows::DeferredRows;
 use crate::service::state::downtime::Downtime;
-use crate::service::state::look_up_limit::LookUpLimit;
 use crate::service::state::notification_handler::{self, NotificationHandler};
-use crate::service::state::recent_failures::RecentFailures;
 use crate::service::state::ticketing_service::{Inner, TicketingService};
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
@@ -233,24 +234,29 @@ impl Builder {
             Gateway::Custom(gateway) => Some(gateway),
         };
         let downtime = Downtime::new(environment.now());
+        let writes = Arc::new(Writes::new(store, environment.clone(), self.write_limits));
         let inner = Inner {
             background: Mutex::default(),
             handlers: Mutex::new(self.handlers),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
-            writes: Writes::new(store, environment.clone(), self.write_limits),
+            payments: Payments {
+                writes: Arc::clone(&writes),
+                environment: environment.clone(),
+                gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
+                has_sandbox,
+                public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
+                page_look_ups: LookUpLimit::for_pages(),
+                renewal_look_ups: LookUpLimit::for_renewals(),
+                failures: RecentFailures::default(),
+            },
+            writes,
             environment,
-            gateway: gateway.map(|gateway| GatewayCalls::new(gateway, self.gateway_limits)),
-            has_sandbox,
             hold: self.hold,
             webhook_retention: self.webhook_retention,
-            public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
             keys_used: DeferredRows::new(Timestamp::max),
             page_views: DeferredRows::new(i64::saturating_add),
-            page_look_ups: LookUpLimit::for_pages(),
-            renewal_look_ups: LookUpLimit::for_renewals(),
             suspended: SuspendedOrganizations::default(),
-            gateway_failures: RecentFailures::default(),
             clock_history: Mutex::default(),
             downtime,
             #[cfg(feature = "exports")]
@@ -262,7 +268,7 @@ impl Builder {
         };
         let service = TicketingService { inner: Arc::new(inner), ignores_suspension: false };
         service.read_suspended_organizations()?;
-        service.report_work_without_gateway()?;
+        service.payments().report_work_without_gateway()?;
         if let Some(options) = self.webhook_sender {
             service.inner.background.locked().webhook_sender = Some(service.start_webhook_sender(options)?);
         }

@@ -4,6 +4,7 @@ use std::mem::take;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::lines::record_line;
 use super::progress::{AccountRun, LineFacts, Resolution};
 use crate::error::{Error, Result};
 use crate::model::payments::ledger_entry::LedgerKind;
@@ -12,9 +13,9 @@ use crate::model::payments::statement::{StatementEvent, StatementLine};
 use crate::model::values::amount::Amount;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::{GatewayError, StatementRequest, Waiting};
+use crate::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::sales::money::statement_lines::{Compared, Comparison, compare};
 use crate::sales::orders::gateway_facts::Listing;
-use crate::service::payments::gateway_facts::{Ask, list_facts, look_up_of};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::{self, StoredPayment};
 use crate::store::money::reconciliation::{self, ENTRIES_AT_ONCE, Entry};
@@ -80,7 +81,7 @@ impl AccountRun<'_, '_> {
     fn compare_lines(&mut self, mut lines: Vec<StatementLine>) -> Result<()> {
         lines.sort_by_key(|line| LineFacts::of(line).kind);
         let account = self.account;
-        let compared = self.run.service.store()?.read(|tx| {
+        let compared = self.run.payments.writes.store()?.read(|tx| {
             let compared = lines.iter().map(|line| compare(tx, account, line));
             compared.collect::<Result<Vec<Compared>>>()
         })?;
@@ -138,7 +139,7 @@ impl AccountRun<'_, '_> {
         if !self.run.request.apply {
             return Ok(Resolution::unresolved(problem));
         }
-        let applied = self.run.service.record_line(self.account, order, line);
+        let applied = record_line(self.run.payments, self.account, order, line);
         let failure = match applied {
             Ok(()) => None,
             Err(error @ (Error::Store(_) | Error::Internal(_))) => return Err(error),
@@ -164,7 +165,7 @@ impl AccountRun<'_, '_> {
             let mut after = None;
             loop {
                 let part = self.part;
-                let store = self.run.service.store()?;
+                let store = self.run.payments.writes.store()?;
                 let entries = store.scan(None, |tx| reconciliation::entries(tx, organization, part, after))?;
                 let is_last = entries.len() < ENTRIES_AT_ONCE;
                 after = entries.last().map(|entry| entry.id);
@@ -194,7 +195,7 @@ impl AccountRun<'_, '_> {
     /// Asks the gateway about something that is recorded and that the statement does not list: it may have happened
     /// before the period.
     fn look_for(&mut self, entry: &Entry) -> Result<()> {
-        let store = self.run.service.store()?;
+        let store = self.run.payments.writes.store()?;
         let (payment, reference, net) = store.read(|tx| {
             let payment = payments::get(tx, entry.payment)?;
             let reference = match (entry.kind, &entry.reference, entry.refund) {

@@ -15,9 +15,9 @@ use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, RefundId};
 use crate::payment::{LookUp, PaymentLookUp, RefundRequest, Waiting};
+use crate::payments::gateway_facts::{Ask, list_facts};
 use crate::sales::money::statement_lines::Comparison;
 use crate::sales::orders::gateway_facts::Listing;
-use crate::service::payments::gateway_facts::{Ask, list_facts};
 use crate::store::money::checkouts::CheckoutOrder;
 
 struct OrphanedPayment {
@@ -170,7 +170,7 @@ impl AccountRun<'_, '_> {
             "a payment was refunded, because its order does not exist in this database"
         );
         let resolved = Resolution::resolved(format!("{problem}; it was refunded now"));
-        let now = self.run.service.inner.environment.now();
+        let now = self.run.payments.environment.now();
         let line = StatementLine::new(StatementEvent::Refund(made), &payment.look_up.payment_reference, now);
         let lost = CheckoutOrder { organization: payment.organization, id: payment.order };
         let done = Resolution::resolved("the order of the payment does not exist".to_owned());
@@ -194,7 +194,7 @@ impl AccountRun<'_, '_> {
             .attempt(2)
             .payment_reference(reference)
             .earlier_refunds(earlier)
-            .asked_at(self.run.service.inner.environment.now())
+            .asked_at(self.run.payments.environment.now())
             .idempotency_key(format!("reconcile-{reference}-of-{}", left.amount));
         request.reference.clone_from(&payment.checkout);
         request

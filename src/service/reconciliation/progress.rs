@@ -16,13 +16,13 @@ use crate::model::values::amount::Amount;
 use crate::model::values::id::{OrganizationId, PaymentId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
+use crate::payments::Payments;
 use crate::sales::money::statement_lines::{Comparison, ReconciledAccount, compare};
-use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::reconciliation::Entry;
 
 pub(in crate::service) struct Run<'r> {
-    pub(in crate::service) service: &'r TicketingService,
+    pub(in crate::service) payments: &'r Payments,
     pub(in crate::service) gateway: &'r GatewayCalls,
     pub(in crate::service) request: &'r Reconcile,
     pub(in crate::service) result: Reconciliation,
@@ -34,13 +34,13 @@ pub(in crate::service) struct Run<'r> {
 
 impl<'r> Run<'r> {
     pub(in crate::service) fn new(
-        service: &'r TicketingService,
+        payments: &'r Payments,
         gateway: &'r GatewayCalls,
         request: &'r Reconcile,
         reports: &'r mut dyn FnMut(ReconcileProgress) -> ControlFlow<()>,
     ) -> Self {
         Self {
-            service,
+            payments,
             gateway,
             request,
             result: Reconciliation::default(),
@@ -203,7 +203,7 @@ impl<'a, 'r> AccountRun<'a, 'r> {
 
     pub(in crate::service) fn compare_again(&mut self, line: &StatementLine) -> Result<Comparison> {
         let account = self.account;
-        let compared = self.run.service.store()?.read(|tx| compare(tx, account, line))?;
+        let compared = self.run.payments.writes.store()?.read(|tx| compare(tx, account, line))?;
         // The payment may just have been recorded.
         self.listed.add(line, compared.payment);
         Ok(compared.comparison)

@@ -92,13 +92,13 @@ impl TicketingService {
         if let Some(organization) = request.organization_id {
             self.store()?.read_one(|tx| organizations::get(tx, organization))?;
         }
-        let Some(gateway) = &self.inner.gateway else {
+        let Some(gateway) = &self.payments().gateway else {
             let problem = "the program has no payment gateway".to_owned();
             let unread_accounts = vec![UnreadAccount { account: None, problem }];
             return Ok(Reconciliation { unread_accounts, ..Reconciliation::default() });
         };
         let accounts = self.accounts_to_reconcile(gateway, request.organization_id)?;
-        let mut run = Run::new(self, gateway, request, &mut progress);
+        let mut run = Run::new(self.payments(), gateway, request, &mut progress);
         run.progress.total_accounts = u64::try_from(accounts.len()).unwrap_or(u64::MAX);
         for account in accounts {
             run.compare_account(&account)?;
@@ -154,7 +154,7 @@ impl TicketingService {
 impl Run<'_> {
     /// Compares an account, one part of the period after another. Leaves out the future, in which nothing has happened.
     fn compare_account(&mut self, account: &ReconciledAccount) -> Result<()> {
-        let latest = self.service.inner.environment.now().saturating_add(MAX_CLOCK_SKEW);
+        let latest = self.payments.environment.now().saturating_add(MAX_CLOCK_SKEW);
         let end = self.request.to.min(latest);
         let (mut from, mut length) = (self.request.from, FIRST_PART);
         while from < end {

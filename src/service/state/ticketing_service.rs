@@ -9,19 +9,15 @@ use std::time::Duration;
 use super::clock_history::ClockHistory;
 use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
-use super::look_up_limit::LookUpLimit;
 use super::notification_handler::NotificationHandler;
-use super::recent_failures::RecentFailures;
 use super::threads::Background;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
 use crate::form::request::Request;
-use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::tenants::suspended::SuspendedOrganizations;
 use crate::model::values::id::{ApiKeyId, EventId};
 use crate::model::values::timestamp::Timestamp;
-use crate::payment::GatewayCalls;
-use crate::rules::money::gateway_choice::is_asked;
+use crate::payments::Payments;
 use crate::sales::catalog::holds::HoldTerms;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::webhook::Transport;
@@ -70,7 +66,7 @@ use crate::write::{Write, Writes};
 #[derive(Clone)]
 pub struct TicketingService {
     pub(in crate::service) inner: Arc<Inner>,
-    /// Whether this handle works for suspended organizations too: see [`TicketingService::even_if_suspended`].
+    /// Whether its callers work for suspended organizations too: see [`TicketingService::even_if_suspended`].
     pub(in crate::service) ignores_suspension: bool,
 }
 
@@ -80,11 +76,9 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) background: Mutex<Background>,
     /// The functions that are called with notifications, until the service is closed: they may hold a handle of it.
     pub(in crate::service) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
-    pub(in crate::service) writes: Writes,
+    pub(in crate::service) writes: Arc<Writes>,
+    pub(in crate::service) payments: Payments,
     pub(in crate::service) environment: Environment,
-    pub(in crate::service) gateway: Option<GatewayCalls>,
-    /// Whether the gateway is the sandbox, whose checkout page needs no API key.
-    pub(in crate::service) has_sandbox: bool,
     /// Whether webhook endpoints may have loopback addresses and plain `http` URLs.
     pub(in crate::service) allow_local_webhooks: bool,
     /// The transport of all webhook senders; `None` for the HTTPS transport.
@@ -92,17 +86,11 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) hold: HoldTerms,
     /// How long delivered notifications are kept.
     pub(in crate::service) webhook_retention: Duration,
-    /// The address of this service in checkout links, without a trailing slash.
-    pub(in crate::service) public_url: Option<String>,
     /// When API keys were last used, until the next maintenance stores it.
     pub(in crate::service) keys_used: DeferredRows<ApiKeyId, Timestamp>,
     /// The views of the pages of events that are not stored yet.
     pub(in crate::service) page_views: DeferredRows<EventId, i64>,
-    /// The look-ups for pages to which customers come back.
-    pub(in crate::service) page_look_ups: LookUpLimit,
-    pub(in crate::service) renewal_look_ups: LookUpLimit,
     pub(in crate::service) suspended: SuspendedOrganizations,
-    pub(in crate::service) gateway_failures: RecentFailures,
     /// Whether the maintenance may act on the clock. `None` before its first run.
     pub(in crate::service) clock_history: Mutex<Option<ClockHistory>>,
     /// Whether the program was down before the service was opened.
@@ -209,12 +197,17 @@ impl TicketingService {
     /// The public URL of the service, without a trailing slash. `None` if none was set.
     #[cfg(feature = "server")]
     pub(crate) fn public_url(&self) -> Option<&str> {
-        self.inner.public_url.as_deref()
+        self.payments().public_url.as_deref()
     }
 
     /// The writes of the service, and its store.
     pub(in crate::service) fn writes(&self) -> &Writes {
         &self.inner.writes
+    }
+
+    /// What is asked of the payment gateway.
+    pub(crate) fn payments(&self) -> &Payments {
+        &self.inner.payments
     }
 
     /// What a caller asks to change.
@@ -225,12 +218,6 @@ impl TicketingService {
         request: impl Into<Request<B>>,
     ) -> Write<'w, C, B> {
         Write { writes: &self.inner.writes, caller, operation, request: request.into() }
-    }
-
-    /// The gateway that is asked about a checkout or a payment with this [recorded](is_asked) gateway. `None` if the
-    /// program does not have it.
-    pub(in crate::service) fn gateway_of(&self, recorded: Option<GatewayKey<'_>>) -> Option<&GatewayCalls> {
-        self.inner.gateway.as_ref().filter(|gateway| is_asked(gateway.key(), recorded))
     }
 }
 

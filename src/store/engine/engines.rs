@@ -58,6 +58,7 @@ pub(in crate::store) trait Engine: Send + Sync {
 
 /// The event whose sale a job changes.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite has one queue for all events"))]
 pub(in crate::store) struct JobEvent {
     pub(in crate::store) key: EventKey,
     /// Whether it waits at most half a second for each lock, because it can be done later.

@@ -133,9 +133,11 @@ fn a_handle_for_suspended_organizations_does_not_open_them_for_others() {
         let caller = service.act_for(fixture.caller.organization()).unwrap();
         assert_eq!(service.get_event(&caller, event.id).map(drop), suspended);
         let changes = UpdateEvent::default().title("Refused");
-        assert_eq!(service.update_event(&exempt, event.id, changes).map(drop), suspended, "a change by another handle");
+        assert_eq!(service.update_event(&caller, event.id, changes).map(drop), suspended);
+        // The exempt caller is the same with every handle, for reads and for changes.
+        let changes = UpdateEvent::default().title("Renamed again");
+        assert_eq!(service.update_event(&exempt, event.id, changes).unwrap().title, "Renamed again");
     }
-    assert_eq!(own_work.get_event(&exempt, event.id).unwrap().title, "Renamed");
     // A handle does not bring back what was deleted.
     let empty = fixture.other_organization();
     fixture.service.delete_organization(empty.organization()).unwrap();

@@ -2,74 +2,23 @@
 //! `sales::checkouts::checkout_renewal`.
 
 use super::checkout_links::checkout_request;
-use crate::enums::scope::Scope;
 use crate::error::{Error, Reason, Result};
-use crate::form::request::Nothing;
 use crate::model::payments::checkout::{CheckoutState, RenewCheckoutResponse};
-use crate::model::tenants::caller::{IdempotentCall, Identity};
+use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp};
+use crate::payments::Payments;
+use crate::payments::look_up_limit::LookUpPermission;
 use crate::sales::checkouts::checkout_links::LeasedStart;
 use crate::sales::checkouts::checkout_renewal::{self, RenewalProgress, ToRenew};
-use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
-use crate::service::TicketingService;
-use crate::service::state::look_up_limit::LookUpPermission;
+use crate::sales::idempotent_operation::IdempotentOperation;
 use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 
-/// # Checkouts that are renewed
-impl TicketingService {
-    /// Renews the checkout of a pending order: returns a URL at which the customer can pay, also if the earlier
-    /// checkout has failed or has ended.
-    ///
-    /// The gateway is asked for the outcome of the earlier checkout:
-    /// - Nothing can be paid under it any more: the gateway is asked for a new one.
-    /// - It is open, or the gateway cannot say: it is returned as it is. If its payment was reported as failed, the
-    ///   gateway is asked to [close](crate::payment::Checkouts::close) it first, and replaces it if that succeeds.
-    ///
-    /// The gateway is asked at most once in 4 seconds about a checkout. Until then, one that was open is returned as it
-    /// is. Of 160 checkouts that are asked about in this time, an organization alone gets half.
-    ///
-    /// So an order never has two checkouts under which it can be paid. A payment that is still reported for an earlier
-    /// one completes the order, and a second payment is refunded. The hold of the order stays as it was, and the
-    /// checkout can be renewed 10 times. If the gateway fails, the order stays as it is.
-    ///
-    /// Requires the scope `orders:write`.
-    ///
-    /// # Errors
-    /// - [`Error::NotFound`] if the order does not exist, or if the gateway was not asked for a checkout of it.
-    /// - [`Error::Conflict`] with the reason `order-not-pending` if the order is paid or has ended;
-    ///   `checkout-in-progress` if another request is asking the gateway for a checkout of the order;
-    ///   `payment-in-progress` if the customer has paid and the money is still on its way; `limit-reached` if the
-    ///   checkout was renewed 10 times.
-    /// - [`Error::CheckoutNotRenewed`] if the gateway does not answer within [20
-    ///   seconds](crate::Builder::gateway_timeout), or refuses; or if the earlier checkout is at another gateway and is
-    ///   not closed.
-    ///
-    /// ```
-    #[doc = include_str!("../../doc_fixture.md")]
-    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let first = created.checkout_url.expect("a pending order has a link");
-    /// let same = service.renew_checkout(&caller, created.order.id)?;
-    /// assert_eq!((same.checkout_url, same.renewed), (first.clone(), false));
-    ///
-    /// service.payment_failed(&caller, created.order.id)?;
-    /// let second = service.renew_checkout(&caller, created.order.id)?;
-    /// assert!(second.renewed && second.checkout_url != first);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn renew_checkout<C: IdempotentCall>(
-        &self,
-        caller: &C,
-        id: OrderId,
-    ) -> Result<C::Output<RenewCheckoutResponse>> {
-        self.writes().require(caller.as_caller(), Scope::OrdersWrite)?;
-        self.write(caller, OperationTarget::on("renew_checkout", id), Nothing)
-            .in_steps(|operation, _| self.try_renew_checkout(caller.as_caller().identity(), &operation, id))
-    }
-
-    fn try_renew_checkout(
+impl Payments {
+    /// See [`TicketingService::renew_checkout`](crate::TicketingService::renew_checkout).
+    pub(crate) fn renew(
         &self,
         caller: Identity,
         operation: &IdempotentOperation,
@@ -77,18 +26,18 @@ impl TicketingService {
     ) -> Result<Replayable<RenewCheckoutResponse>> {
         let organization = caller.organization;
         let of_transaction = operation.clone();
-        let seen = self.store()?.read(|tx| checkout_renewal::examine(tx, organization, id))?;
-        let (Some(gateway), Some(terms)) = (&self.inner.gateway, self.gateway_terms(organization)?) else {
+        let seen = self.writes.store()?.read(|tx| checkout_renewal::examine(tx, organization, id))?;
+        let (Some(gateway), Some(terms)) = (&self.gateway, self.gateway_terms(organization)?) else {
             return Err(Error::CheckoutNotRenewed(GatewayError::Unavailable("there is none".to_owned())));
         };
         seen.check_gateway(gateway.key())?;
         let order = CheckoutOrder { organization, id };
         if self.can_be_paid(gateway, order, &seen)? {
             return self
-                .writes()
+                .writes
                 .run_on(caller, id, move |tx, _| checkout_renewal::keep(tx, &of_transaction, organization, id, &seen));
         }
-        let progress = self.writes().run_on(caller, id, move |tx, _| {
+        let progress = self.writes.run_on(caller, id, move |tx, _| {
             checkout_renewal::begin(tx, &of_transaction, organization, id, &seen, &terms)
         })?;
         match progress {
@@ -125,10 +74,10 @@ impl TicketingService {
         seen: &ToRenew,
         reference: &str,
     ) -> Result<CheckoutState> {
-        let limit = &self.inner.renewal_look_ups;
+        let limit = &self.renewal_look_ups;
         // After a payment has failed, the gateway is also asked to close the checkout.
         let question = if seen.has_failed { format!("{reference} failed") } else { reference.to_owned() };
-        match limit.request(order.organization, &question, self.inner.environment.now()) {
+        match limit.request(order.organization, &question, self.environment.now()) {
             LookUpPermission::Granted => {}
             LookUpPermission::Answered(state) => return Ok(state),
             LookUpPermission::InProgress => {
@@ -164,7 +113,7 @@ impl TicketingService {
         let started = gateway.call(organization, move |gateway| gateway.start(&request));
         let recorded = started.map_err(Error::gateway).and_then(|checkout| {
             let operation = operation.clone();
-            self.store_in_operation().write_event(organization, id.into(), move |tx| {
+            self.writes.store_in_operation().write_event(organization, id.into(), move |tx| {
                 let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
                 checkout_renewal::record(tx, &operation, organization, id, renewals, &checkout)
             })
@@ -194,7 +143,8 @@ impl TicketingService {
             "the payment gateway returned no link for a renewed checkout"
         );
         let is_refused = matches!(failure, GatewayError::Refused(_));
-        self.store_in_operation()
+        self.writes
+            .store_in_operation()
             .write_event(organization, id.into(), move |tx| checkout_renewal::failed(tx, id, renewals, is_refused))?;
         Err(Error::CheckoutNotRenewed(failure))
     }

@@ -10,10 +10,10 @@ use crate::model::sale::order::CreateOrderResponse;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
+use crate::payments::Payments;
 use crate::sales::checkouts::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::sales::checkouts::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
-use crate::service::TicketingService;
 use crate::store::money::checkout_parameters::{CheckoutParameters, OrderToPay};
 use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
@@ -22,7 +22,7 @@ use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 const RETURN_TOKEN_LENGTH: usize = 24;
 
 /// The request for the checkout of an order. It is the same each time.
-pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
+pub(crate) fn checkout_request(order: OrderToPay) -> CheckoutRequest {
     let OrderToPay {
         order,
         currency,
@@ -61,16 +61,16 @@ pub(in crate::service) fn checkout_request(order: OrderToPay) -> CheckoutRequest
     request
 }
 
-impl TicketingService {
+impl Payments {
     /// The terms of the payment gateway for an organization. `None` if there is no gateway.
-    pub(in crate::service) fn gateway_terms(&self, organization: OrganizationId) -> Result<Option<Arc<GatewayTerms>>> {
-        let Some(gateway) = self.inner.gateway.clone() else { return Ok(None) };
+    pub(crate) fn gateway_terms(&self, organization: OrganizationId) -> Result<Option<Arc<GatewayTerms>>> {
+        let Some(gateway) = self.gateway.clone() else { return Ok(None) };
         let panicked = || Error::Internal("the payment gateway panicked".to_owned());
         Ok(Some(Arc::new(GatewayTerms {
             identity: gateway.identity(organization).ok_or_else(panicked)?,
             shortest_checkout: gateway.shortest_checkout(),
-            public_url: self.inner.public_url.clone(),
-            return_token: hex::encode(self.inner.environment.random::<RETURN_TOKEN_LENGTH>()),
+            public_url: self.public_url.clone(),
+            return_token: hex::encode(self.environment.random::<RETURN_TOKEN_LENGTH>()),
             step: Box::new(self.price_step()),
             check: Box::new(move |terms| match gateway.check_terms(terms) {
                 Some(Ok(())) => Ok(()),
@@ -82,15 +82,15 @@ impl TicketingService {
 
     /// Returns the function from a currency to the least amount in its minor units that the gateway can take; 1 without
     /// a gateway.
-    pub(in crate::service) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
-        let gateway = self.inner.gateway.clone();
+    pub(crate) fn price_step(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
+        let gateway = self.gateway.clone();
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_refund(currency))
     }
 
     /// Returns the function from a currency to the least amount of an order in its minor units that the gateway takes;
     /// 1 without a gateway.
-    pub(in crate::service) fn smallest_payment(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
-        let gateway = self.inner.gateway.clone();
+    pub(crate) fn smallest_payment(&self) -> impl Fn(&str) -> i64 + Send + Sync + 'static {
+        let gateway = self.gateway.clone();
         move |currency| gateway.as_ref().map_or(1, |gateway| gateway.smallest_payment(currency))
     }
 
@@ -98,13 +98,13 @@ impl TicketingService {
     /// cancelled.
     ///
     /// Nothing is read before the call: an order that reserves seats must not fail because all readers are busy.
-    pub(in crate::service) fn open_checkout(
+    pub(crate) fn open_checkout(
         &self,
         start: LeasedStart,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
         let LeasedStart { order, lease_ends_at } = start;
-        let Some(gateway) = &self.inner.gateway else { return Ok(Replayable::executed(order.order.into())) };
+        let Some(gateway) = &self.gateway else { return Ok(Replayable::executed(order.order.into())) };
         let organization = order.order.organizer_id;
         let id = order.order.id;
         let is_first_start = order.is_first_start;
@@ -137,7 +137,7 @@ impl TicketingService {
         let checkout = gateway.call(organization, move |gateway| gateway.start(&request)).map_err(Error::gateway)?;
 
         let operation = operation.clone();
-        let recorded = self.store_in_operation().write_event(organization, event.into(), move |tx| {
+        let recorded = self.writes.store_in_operation().write_event(organization, event.into(), move |tx| {
             let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
             checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, new.clone(), &checkout)
         });
@@ -162,7 +162,7 @@ impl TicketingService {
             "the payment gateway returned no checkout link"
         );
         let operation = operation.clone();
-        let response = self.store_in_operation().write_event(organization, id.into(), move |tx| {
+        let response = self.writes.store_in_operation().write_event(organization, id.into(), move |tx| {
             checkout_links::cancel_without_link(tx, &operation, organization, id, was_created)
         })?;
         response.ok_or_else(|| {

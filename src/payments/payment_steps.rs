@@ -7,12 +7,12 @@ use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, Waiting};
+use crate::payments::Payments;
 use crate::sales::checkouts::checkout_attempts::claim_all;
-use crate::service::TicketingService;
-use crate::service::state::maintenance_steps::{Run, Step};
 use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
 use crate::store::money::payments::{self, DuePayment};
 use crate::store::money::refunds::{self, DueRefund};
+use crate::write::batches::Run;
 use crate::write::skipped_rows::SkippedTable;
 
 /// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns
@@ -21,9 +21,6 @@ const ROWS_PER_RUN: i64 = 2_000;
 
 /// How many payments the gateway is asked about in one run: what it lists of them is less urgent than everything else.
 const CHECKS_PER_RUN: usize = 20;
-
-pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] = [Step::new(attempt_checkouts)];
-pub(in crate::service) const REFUND_STEPS: [Step; 2] = [Step::new(attempt_refunds), Step::new(check_payments)];
 
 macro_rules! gateway_rows {
     ($($row:ident of $table:ident by $key:ident;)+) => {
@@ -49,57 +46,59 @@ gateway_rows! {
 }
 
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
-fn attempt_checkouts(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let due = (service.due_checkouts(gateway.key())?, GroupOrder::AsTheyCome);
+pub(crate) fn attempt_checkouts(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &payments.gateway else { return Ok(()) };
+    let due = (payments.due_checkouts(gateway.key())?, GroupOrder::AsTheyCome);
     let answered =
-        ask_in_groups(service, run, gateway, due, |run, group| attempt_due_checkouts(service, gateway, run, group))?;
+        ask_in_groups(payments, run, gateway, due, |run, group| attempt_due_checkouts(payments, gateway, run, group))?;
     run.report.answered_checkouts += answered;
     Ok(())
 }
 
 fn attempt_due_checkouts(
-    service: &TicketingService,
+    payments: &Payments,
     gateway: &GatewayCalls,
     run: &mut Run<'_>,
     due: Vec<DueCheckout>,
 ) -> Result<GroupProgress> {
     let mut attempts = Vec::new();
-    for due in service.by_transaction(due, |checkout| checkout.event) {
+    for due in payments.writes.by_transaction(due, |checkout| checkout.event) {
         let Some(first) = due.first() else { continue };
-        let claimed = service.store()?.write_unless_locked(None, first.event.into(), move |tx| claim_all(tx, &due))?;
+        let claimed =
+            payments.writes.store()?.write_unless_locked(None, first.event.into(), move |tx| claim_all(tx, &due))?;
         let Some((rows, claimed)) = claimed else { continue };
         for skipped in rows.skipped {
-            run.skip(service, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
+            run.skip(&payments.writes, SkippedTable::Checkouts, skipped.row.order.raw(), &skipped.error);
         }
         attempts.extend(claimed);
     }
-    at_once(service, run, &attempts, |attempt| {
+    at_once(payments, run, &attempts, |attempt| {
         let gateway =
-            service.renewing_claim(gateway, attempt.order, attempt.claimed_until, checkout_attempts::renew_claim);
-        service.attempt_checkout(&gateway, attempt)
+            payments.renewing_claim(gateway, attempt.order, attempt.claimed_until, checkout_attempts::renew_claim);
+        payments.attempt_checkout(&gateway, attempt)
     })
 }
 
-fn attempt_refunds(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = service.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let due = in_turns(service, service.store()?.read(|tx| refunds::due(tx, gateway.key(), ROWS_PER_RUN))?);
-    let due = failing_last(service, due);
-    let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(service, run, &group, |refund| service.attempt_refund(*refund, Waiting::Maintenance))
+pub(crate) fn attempt_refunds(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = payments.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
+    let due = in_turns(payments, payments.writes.store()?.read(|tx| refunds::due(tx, gateway.key(), ROWS_PER_RUN))?);
+    let due = failing_last(payments, due);
+    let answered = ask_in_groups(payments, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
+        at_once(payments, run, &group, |refund| payments.attempt_refund(*refund, Waiting::Maintenance))
     })?;
     run.report.answered_refunds += answered;
     Ok(())
 }
 
 /// Asks the gateway what it lists of payments, some time after their last refund or dispute.
-fn check_payments(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = &service.inner.gateway else { return Ok(()) };
-    let due = in_turns(service, service.store()?.read(|tx| payments::to_check(tx, gateway.key(), ROWS_PER_RUN))?);
-    let mut due = failing_last(service, due);
+pub(crate) fn check_payments(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = &payments.gateway else { return Ok(()) };
+    let due =
+        in_turns(payments, payments.writes.store()?.read(|tx| payments::to_check(tx, gateway.key(), ROWS_PER_RUN))?);
+    let mut due = failing_last(payments, due);
     due.truncate(CHECKS_PER_RUN);
-    let answered = ask_in_groups(service, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(service, run, &group, |payment| service.check_payment(gateway, *payment))
+    let answered = ask_in_groups(payments, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
+        at_once(payments, run, &group, |payment| payments.check_payment(gateway, *payment))
     })?;
     run.report.checked_payments += answered;
     Ok(())
@@ -116,12 +115,12 @@ fn alternate<T>(first: Vec<T>, second: Vec<T>) -> Vec<T> {
     all
 }
 
-impl TicketingService {
+impl Payments {
     /// The checkouts that are due at this gateway. Those to be closed and those to be looked up
     /// alternate. Of each kind, those that the gateway has created come first: somebody may pay under their links.
     fn due_checkouts(&self, gateway: GatewayKey<'_>) -> Result<Vec<DueCheckout>> {
         let of_status = |status| {
-            let due = self.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
+            let due = self.writes.store()?.read(|tx| checkout_attempts::due(tx, gateway, status, ROWS_PER_RUN))?;
             let (unanswered, answered): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_unanswered);
             let mut turns = in_turns(self, answered);
             turns.extend(in_turns(self, unanswered));

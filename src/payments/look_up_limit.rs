@@ -11,7 +11,7 @@ use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
 
 /// How long a checkout is not looked up again.
-pub(in crate::service) const PAUSE: Duration = Duration::from_secs(4);
+pub(crate) const PAUSE: Duration = Duration::from_secs(4);
 
 /// How many checkouts are looked up for pages in the time of a [pause](PAUSE): twenty in a second. One organization
 /// alone gets half of them. Stripe, for example, answers 25 requests of a kind in a second.
@@ -23,7 +23,7 @@ const FOR_RENEWALS: usize = 160;
 
 /// The checkouts that were just looked up. Organizations share the limit as they share [permits](crate::fair).
 #[derive(Debug)]
-pub(in crate::service) struct LookUpLimit {
+pub(crate) struct LookUpLimit {
     most: usize,
     recent: Mutex<HashMap<String, RecentLookUp>>,
 }
@@ -37,7 +37,7 @@ struct RecentLookUp {
 
 /// Whether a checkout may be looked up now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::service) enum LookUpPermission {
+pub(crate) enum LookUpPermission {
     /// It may. Until the time of a pause is over, it may not be looked up again.
     Granted,
     /// It is just being looked up.
@@ -51,21 +51,16 @@ pub(in crate::service) enum LookUpPermission {
 impl LookUpLimit {
     /// For the pages to which customers come back. Anybody who knows the URL of a page can open it as often as they
     /// like, while other customers need the gateway to pay.
-    pub(in crate::service) fn for_pages() -> Self {
+    pub(crate) fn for_pages() -> Self {
         Self { most: FOR_PAGES, recent: Mutex::default() }
     }
 
-    pub(in crate::service) fn for_renewals() -> Self {
+    pub(crate) fn for_renewals() -> Self {
         Self { most: FOR_RENEWALS, recent: Mutex::default() }
     }
 
     /// Asks for permission to look up a checkout of an organization.
-    pub(in crate::service) fn request(
-        &self,
-        organization: OrganizationId,
-        checkout: &str,
-        now: Timestamp,
-    ) -> LookUpPermission {
+    pub(crate) fn request(&self, organization: OrganizationId, checkout: &str, now: Timestamp) -> LookUpPermission {
         let mut recent = self.recent.locked();
         // After the clock was put back, those in the future count for nothing.
         recent.retain(|_, look_up| now.duration_since(look_up.at).is_some_and(|age| age < PAUSE));
@@ -81,14 +76,14 @@ impl LookUpLimit {
     }
 
     /// Records what the gateway has answered, for those who ask until the time of a pause is over.
-    pub(in crate::service) fn record_answer(&self, checkout: &str, answer: CheckoutState) {
+    pub(crate) fn record_answer(&self, checkout: &str, answer: CheckoutState) {
         if let Some(look_up) = self.recent.locked().get_mut(checkout) {
             look_up.answer = Some(answer);
         }
     }
 
     /// Lets a checkout be looked up again at once.
-    pub(in crate::service) fn forget(&self, checkout: &str) {
+    pub(crate) fn forget(&self, checkout: &str) {
         self.recent.locked().remove(checkout);
     }
 }

@@ -4,16 +4,18 @@ use super::gateway_facts::{Ask, list_facts, look_up_of};
 use super::gateway_groups::Progress;
 use crate::error::Result;
 use crate::payment::{GatewayCalls, Waiting};
+use crate::payments::Payments;
 use crate::sales::orders::payment_checks;
-use crate::service::TicketingService;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::DuePayment;
 
-impl TicketingService {
+impl Payments {
     /// Asks the gateway what it lists of a payment, if that is due, and records it.
-    pub(in crate::service) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
-        let claimed =
-            self.store()?.write_unless_locked(None, due.order.into(), move |tx| payment_checks::claim(tx, due))?;
+    pub(crate) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
+        let claimed = self
+            .writes
+            .store()?
+            .write_unless_locked(None, due.order.into(), move |tx| payment_checks::claim(tx, due))?;
         let Some(check) = claimed.flatten() else { return Ok(Progress::NotDue) };
         let order = CheckoutOrder { organization: due.organization, id: due.order };
         let listed = match look_up_of(&check.payment) {
@@ -24,7 +26,7 @@ impl TicketingService {
         };
         match listed {
             Ok(listing) => {
-                self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+                self.writes.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
                     payment_checks::answered(tx, &check, listing.as_ref())
                 })?;
                 Ok(Progress::Answered)
@@ -38,7 +40,7 @@ impl TicketingService {
                     problem = %failure,
                     "the payment gateway did not say what it lists of a payment; it is asked again"
                 );
-                self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+                self.writes.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
                     payment_checks::not_answered(tx, &check)
                 })?;
                 Ok(Progress::Unavailable)

@@ -7,39 +7,17 @@ use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::notice::NoticeOutcome;
 use crate::payment::{GatewayError, GatewayEvent, GatewayNotice, NoticeHeaders, PaymentLookUp, Waiting};
+use crate::payments::Payments;
 use crate::sales::checkouts::hosted_checkout;
 use crate::sales::orders::gateway_facts::Listing;
 use crate::sales::orders::order_lifecycle;
-use crate::service::TicketingService;
 use crate::store::money::checkouts::{self, CheckoutOrder};
 use crate::store::money::payments;
 use crate::store::tenants::organizations;
 
-/// # Notices of the payment gateway
-impl TicketingService {
-    /// Receives a notice of the payment gateway: verifies it with
-    /// [`PaymentWebhooks::read`](crate::payment::PaymentWebhooks::read), and records what it says. The server passes
-    /// the requests to `/gateway/notices` on to this method.
-    ///
-    /// Notices may arrive several times, late and in any order, with the same result. This needs no
-    /// [`Caller`](crate::Caller), because its signature authenticates it. Returns the outcome of each event in it;
-    /// empty for a notice about something else. One that cannot be read is logged. Answer the gateway with success
-    /// unless this method fails: what it returns would be the same the next time.
-    ///
-    /// # Errors
-    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway
-    ///   had to ask the provider and got no answer. Only then, and after an error of the database, should it be sent
-    ///   again.
-    ///
-    /// ```
-    /// use ticketing::payment::NoticeHeaders;
-    #[doc = include_str!("../../doc_fixture.md")]
-    /// let created = service.create_order(&caller, CreateOrder::new(event.id, ada, ticket_type.id, 2))?;
-    /// let forged = NoticeHeaders::from_iter([("Example-Signature", "00")]);
-    /// assert!(service.receive_gateway_notice(&forged, b"{}").is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn receive_gateway_notice(&self, headers: &NoticeHeaders, body: &[u8]) -> Result<Vec<NoticeOutcome>> {
+impl Payments {
+    /// See [`TicketingService::receive_gateway_notice`](crate::TicketingService::receive_gateway_notice).
+    pub(crate) fn receive(&self, headers: &NoticeHeaders, body: &[u8]) -> Result<Vec<NoticeOutcome>> {
         self.receive_read_notices(self.read_gateway_notice(headers, body)?)
     }
 
@@ -50,8 +28,8 @@ impl TicketingService {
         headers: &NoticeHeaders,
         body: &[u8],
     ) -> Result<Option<Vec<GatewayNotice>>> {
-        let read = match &self.inner.gateway {
-            Some(gateway) => gateway.read_notice(headers, body, self.inner.environment.now()),
+        let read = match &self.gateway {
+            Some(gateway) => gateway.read_notice(headers, body, self.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
         match read {
@@ -68,7 +46,7 @@ impl TicketingService {
     pub(crate) fn receive_read_notices(&self, notices: Option<Vec<GatewayNotice>>) -> Result<Vec<NoticeOutcome>> {
         let Some(notices) = notices else { return Ok(vec![NoticeOutcome::Unreadable]) };
         if notices.is_empty() {
-            self.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
+            self.writes.store_in_operation().counters().notice_received(NoticeOutcome::Ignored);
         }
         notices.iter().map(|notice| self.receive_notice(notice)).collect()
     }
@@ -79,15 +57,15 @@ impl TicketingService {
             Err(Error::NoticeRefused(refusal)) => return Err(self.refused(refusal)),
             outcome => outcome?,
         };
-        self.store_in_operation().counters().notice_received(outcome);
+        self.writes.store_in_operation().counters().notice_received(outcome);
         Ok(outcome)
     }
 
     /// Refuses a request that cannot be a notice of the payment gateway, before its body is read.
     #[cfg(feature = "server")]
     pub(crate) fn check_gateway_notice_headers(&self, headers: &NoticeHeaders) -> Result<()> {
-        let checked = match &self.inner.gateway {
-            Some(gateway) => gateway.check_notice_headers(headers, self.inner.environment.now()),
+        let checked = match &self.gateway {
+            Some(gateway) => gateway.check_notice_headers(headers, self.environment.now()),
             None => Err(NoticeError::Unsupported),
         };
         checked.map_err(|refusal| self.refused(refusal))
@@ -103,7 +81,7 @@ impl TicketingService {
                 tracing::warn!(target: "ticketing::payment", %refusal, "a notice for the payment gateway was refused");
             }
         }
-        self.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
+        self.writes.store_in_operation().counters().notice_received(NoticeOutcome::of_refusal(&refusal));
         Error::NoticeRefused(refusal)
     }
 
@@ -115,13 +93,13 @@ impl TicketingService {
         let mut found = self.order_of(notice)?;
         if found.is_none()
             && let Some(payment) = self.payment_to_ask_about(notice)?
-            && let Some(gateway) = &self.inner.gateway
+            && let Some(gateway) = &self.gateway
         {
             let answer = gateway
                 .call_for(Waiting::Notice, notice.organization_id, move |gateway| gateway.find_checkout(&payment));
             let Some(reference) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
             if let Some(reference) = reference {
-                found = self.store()?.read_one(|tx| checkouts::find_order(tx, &reference))?;
+                found = self.writes.store()?.read_one(|tx| checkouts::find_order(tx, &reference))?;
             }
         }
         let Some(order) = found else { return self.process_unknown(notice) };
@@ -130,7 +108,7 @@ impl TicketingService {
             GatewayEvent::PaymentFailed => {
                 let CheckoutOrder { organization, id } = order;
                 let checkout = notice.checkout_reference.clone();
-                self.store()?.write_event(organization, id.into(), move |tx| {
+                self.writes.store()?.write_event(organization, id.into(), move |tx| {
                     order_lifecycle::payment_failed(tx, organization, id, checkout.as_deref())
                 })?;
                 Ok(NoticeOutcome::Processed)
@@ -160,7 +138,7 @@ impl TicketingService {
 
     /// Asks the gateway about the object that a notice names, and processes what it says.
     fn process_changed(&self, notice: &GatewayNotice) -> Result<NoticeOutcome> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(NoticeOutcome::Ignored) };
+        let Some(gateway) = &self.gateway else { return Ok(NoticeOutcome::Ignored) };
         let named = notice.clone();
         let answer = gateway.call_for(Waiting::Notice, notice.organization_id, move |gateway| gateway.fetch(&named));
         let Some(found) = answer_about(notice, answer)? else { return Ok(NoticeOutcome::GatewayRefused) };
@@ -172,7 +150,7 @@ impl TicketingService {
 
     /// Records a fact about a payment. The notice of the payment may still be on its way: then the gateway is asked
     /// about its checkout first.
-    pub(in crate::service) fn record_fact(
+    pub(crate) fn record_fact(
         &self,
         order: CheckoutOrder,
         notice: &GatewayNotice,
@@ -209,7 +187,7 @@ impl TicketingService {
         reported: Listing,
     ) -> Result<NoticeOutcome> {
         let reported = Listing { is_current: true, ..reported };
-        let (Some(gateway), Some(payment)) = (&self.inner.gateway, payment_of(notice)) else {
+        let (Some(gateway), Some(payment)) = (&self.gateway, payment_of(notice)) else {
             return self.record_fact(order, notice, reported);
         };
         let listed = list_facts(gateway, order.organization, payment, ask, Waiting::Notice);
@@ -247,7 +225,7 @@ impl TicketingService {
     /// Whether the provider says that an organization of this database has asked for the payment.
     fn is_asked_for(&self, notice: &GatewayNotice) -> Result<bool> {
         let Some(organization) = notice.organization_id else { return Ok(false) };
-        match self.store()?.read_one(|tx| organizations::get(tx, organization)) {
+        match self.writes.store()?.read_one(|tx| organizations::get(tx, organization)) {
             Ok(_) => Ok(true),
             Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
@@ -269,17 +247,17 @@ impl TicketingService {
     /// the order. If the order has a checkout with another reference, the notice is not about it.
     fn order_of(&self, notice: &GatewayNotice) -> Result<Option<CheckoutOrder>> {
         if let Some(reference) = &notice.checkout_reference
-            && let Some(order) = self.store()?.read_one(|tx| checkouts::find_order(tx, reference))?
+            && let Some(order) = self.writes.store()?.read_one(|tx| checkouts::find_order(tx, reference))?
         {
             return Ok(Some(order));
         }
         if let Some(payment) = &notice.payment_reference
-            && let Some(order) = self.store()?.read_one(|tx| payments::find_order(tx, payment))?
+            && let Some(order) = self.writes.store()?.read_one(|tx| payments::find_order(tx, payment))?
         {
             return Ok(Some(order));
         }
         let Some(id) = notice.order_id else { return Ok(None) };
-        let Some((order, stored)) = self.store()?.read_one(|tx| checkouts::find_by_order(tx, id))? else {
+        let Some((order, stored)) = self.writes.store()?.read_one(|tx| checkouts::find_by_order(tx, id))? else {
             return Ok(None);
         };
         match (&notice.checkout_reference, stored) {
@@ -287,7 +265,7 @@ impl TicketingService {
             // The process ended between the answer of the gateway and the next transaction.
             (Some(reference), None) => {
                 let reference = reference.clone();
-                let started = self.store()?.write_event(order.organization, order.id.into(), move |tx| {
+                let started = self.writes.store()?.write_event(order.organization, order.id.into(), move |tx| {
                     checkouts::record_reference(tx, order.id, &reference)
                 });
                 started.map(|()| Some(order))
@@ -299,16 +277,16 @@ impl TicketingService {
     /// Asks the gateway for the outcome of the checkout of a payment, and records it, because a notice says something
     /// about a payment that is not known.
     fn settle_payment_of(&self, order: CheckoutOrder, notice: &GatewayNotice) -> Result<()> {
-        let Some(gateway) = &self.inner.gateway else { return Ok(()) };
+        let Some(gateway) = &self.gateway else { return Ok(()) };
         let mut reference = None;
         if let Some(payment) = payment_of(notice) {
             let found =
                 gateway.call_for(Waiting::Notice, order.organization, move |gateway| gateway.find_checkout(&payment));
             reference = answer_about(notice, found)?.flatten();
         }
-        let newest = self.store()?.read_one(|tx| checkouts::find_by_order(tx, order.id))?;
+        let newest = self.writes.store()?.read_one(|tx| checkouts::find_by_order(tx, order.id))?;
         let Some(reference) = reference.or(newest.and_then(|(_, reference)| reference)) else { return Ok(()) };
-        let found = self.store()?.read(|tx| hosted_checkout::to_settle(tx, &reference))?;
+        let found = self.writes.store()?.read(|tx| hosted_checkout::to_settle(tx, &reference))?;
         let request = look_up_of(&found, &reference);
         let answer = gateway.call_for(Waiting::Notice, order.organization, move |gateway| gateway.look_up(&request));
         self.settle(order, Some(&reference), &state_of(answer)?)?;

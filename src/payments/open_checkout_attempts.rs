@@ -5,10 +5,10 @@ use super::gateway_groups::Progress;
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp, PaymentGateway, Waiting};
+use crate::payments::Payments;
 use crate::rules::money::checkout_schedule::MAX_ATTEMPTS;
 use crate::sales::checkouts::checkout_attempts;
 use crate::sales::orders::gateway_facts::Listing;
-use crate::service::TicketingService;
 use crate::store::LockedEvent;
 use crate::store::money::checkout_attempts::{self as open_checkouts, CheckoutAttempt};
 use crate::store::money::checkout_parameters;
@@ -29,13 +29,9 @@ enum Answer {
     Failed(GatewayError),
 }
 
-impl TicketingService {
+impl Payments {
     /// Asks the gateway about a checkout that this process has claimed, and records the answer.
-    pub(in crate::service) fn attempt_checkout(
-        &self,
-        gateway: &GatewayCalls,
-        attempt: &CheckoutAttempt,
-    ) -> Result<Progress> {
+    pub(crate) fn attempt_checkout(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Progress> {
         let order = CheckoutOrder { organization: attempt.organization, id: attempt.order };
         let reference = attempt.reference.as_deref();
         let is_open = attempt.status == CheckoutStatus::Open;
@@ -115,7 +111,9 @@ impl TicketingService {
         work: impl Fn(&LockedEvent<'_>, &CheckoutAttempt) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let attempt = attempt.clone();
-        self.store_in_operation().write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
+        self.writes
+            .store_in_operation()
+            .write_event(attempt.organization, attempt.order.into(), move |tx| work(tx, &attempt))
     }
 
     /// Asks the gateway for the outcome of a checkout, and to close it if its order has ended.
@@ -132,8 +130,8 @@ impl TicketingService {
     /// closes the checkout, unless the gateway has created none.
     fn start_and_close(&self, gateway: &GatewayCalls, attempt: &CheckoutAttempt) -> Result<Answer> {
         let CheckoutAttempt { organization, order, .. } = *attempt;
-        let public_url = self.inner.public_url.clone();
-        let request = self.store()?.read(|tx| checkout_parameters::load(tx, organization, order, public_url));
+        let public_url = self.public_url.clone();
+        let request = self.writes.store()?.read(|tx| checkout_parameters::load(tx, organization, order, public_url));
         let request = checkout_request(request?);
         let started = gateway.call_for(Waiting::Maintenance, organization, move |gateway| gateway.start(&request));
         let checkout = match started {
@@ -142,7 +140,8 @@ impl TicketingService {
             Err(failure) => return Ok(Answer::Failed(failure)),
         };
         let reference = checkout.reference.clone();
-        self.store_in_operation()
+        self.writes
+            .store_in_operation()
             .write_event(organization, order.into(), move |tx| checkouts::record_reference(tx, order, &reference))?;
         Ok(close(gateway, attempt, &checkout.reference))
     }

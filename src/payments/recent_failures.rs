@@ -17,21 +17,16 @@ const MAX_FAILURES: usize = 10_000;
 
 /// When the gateway has last failed for the rows of an organization in a table, by the monotonic clock.
 #[derive(Debug, Default)]
-pub(in crate::service) struct RecentFailures(Mutex<HashMap<(SkippedTable, OrganizationId), Duration>>);
+pub(crate) struct RecentFailures(Mutex<HashMap<(SkippedTable, OrganizationId), Duration>>);
 
 impl RecentFailures {
     /// `None` sorts before every failure.
-    pub(in crate::service) fn last(
-        &self,
-        table: SkippedTable,
-        organization: OrganizationId,
-        now: Duration,
-    ) -> Option<Duration> {
+    pub(crate) fn last(&self, table: SkippedTable, organization: OrganizationId, now: Duration) -> Option<Duration> {
         let failed_at = self.0.locked().get(&(table, organization)).copied();
         failed_at.filter(|failed_at| now.saturating_sub(*failed_at) < REMEMBERED)
     }
 
-    pub(in crate::service) fn add(&self, table: SkippedTable, organization: OrganizationId, now: Duration) {
+    pub(crate) fn add(&self, table: SkippedTable, organization: OrganizationId, now: Duration) {
         let mut failures = self.0.locked();
         failures.retain(|_, failed_at| now.saturating_sub(*failed_at) < REMEMBERED);
         if failures.len() < MAX_FAILURES || failures.contains_key(&(table, organization)) {
@@ -39,7 +34,7 @@ impl RecentFailures {
         }
     }
 
-    pub(in crate::service) fn remove(&self, table: SkippedTable, organization: OrganizationId) {
+    pub(crate) fn remove(&self, table: SkippedTable, organization: OrganizationId) {
         self.0.locked().remove(&(table, organization));
     }
 }

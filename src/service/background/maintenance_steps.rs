@@ -1,54 +1,23 @@
 //! The steps of a maintenance run. Each one works in batches, and looks between two of them whether it should stop.
 
-use std::collections::BTreeMap;
-
-use super::ticketing_service::TicketingService;
-use crate::error::{Error, Result};
-use crate::fair::Tenant;
-use crate::model::operation::maintenance::MaintenanceReport;
-use crate::model::values::id::{EventId, OrganizationId, WebhookId};
-use crate::sales::EachRow;
+use crate::error::Result;
+use crate::model::values::id::{EventId, WebhookId};
+use crate::payments::payment_steps;
 use crate::sales::catalog::event_changes;
 use crate::sales::catalog::holds;
 use crate::sales::orders::order_lifecycle;
-use crate::store::Transaction;
+use crate::service::TicketingService;
+use crate::service::state::downtime::{State, is_record_due};
+use crate::store::money::checkout_attempts;
 use crate::store::order::order_status::{self, ExpiredHold};
 use crate::store::sale::event_cancellations::OrderToCancel;
 use crate::store::sale::{event_cancellations, events};
 use crate::store::tenants::idempotency_records;
 use crate::store::webhooks::webhook_retention::Deleted;
 use crate::store::webhooks::{handler_queue, webhook_removals, webhook_retention};
+use crate::store::{Transaction, maintenance_clock};
+use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
-
-/// How many orders or events are expired in one transaction, and fewer if they have many items. Other writes wait at
-/// most for one such transaction.
-const BATCH: i64 = 200;
-
-/// A run of the maintenance, or a part of its work that a request does.
-pub(in crate::service) struct Run<'r> {
-    /// In whose turn it writes: that of the organization of the request.
-    tenant: Tenant,
-    stop: &'r dyn Fn() -> bool,
-    pub(in crate::service) report: MaintenanceReport,
-    /// Whether a step ended although it has more to do now.
-    pub(in crate::service) has_more: bool,
-}
-
-impl<'r> Run<'r> {
-    /// A run that ends when `stop` returns `true`.
-    pub(in crate::service) fn new(stop: &'r dyn Fn() -> bool) -> Self {
-        Self { tenant: None, stop, report: MaintenanceReport::default(), has_more: false }
-    }
-
-    /// The same for a request of this organization.
-    pub(in crate::service) fn of(self, organization: OrganizationId) -> Self {
-        Self { tenant: Some(organization), ..self }
-    }
-
-    pub(in crate::service) fn stops(&self) -> bool {
-        (self.stop)()
-    }
-}
 
 pub(in crate::service) type StepFunction = fn(&TicketingService, &mut Run<'_>) -> Result<()>;
 
@@ -81,7 +50,7 @@ impl Step {
 /// The steps, in this order.
 pub(in crate::service) const STEPS: [Step; 12] = [
     // First: what it depends on is when another program has acted on the time, and the next steps act on it.
-    Step::new(TicketingService::look_up_after_downtime),
+    Step::new(look_up_after_downtime),
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
     Step::new(cancel_orders),
@@ -96,68 +65,40 @@ pub(in crate::service) const STEPS: [Step; 12] = [
     Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
 ];
 
-/// Rows that are read and changed in batches.
-pub(in crate::service) struct Batches<R, F> {
-    pub(in crate::service) table: SkippedTable,
-    /// The next rows after a row. Usually there are none: a read finds that out without waiting for the writer.
-    pub(in crate::service) read: F,
-    pub(in crate::service) change: fn(&Transaction<'_>, &[R]) -> Result<EachRow<R>>,
-    /// The primary key of a row.
-    pub(in crate::service) key: fn(&R) -> i64,
-    /// The event whose sale a row is of.
-    pub(in crate::service) event: fn(&R) -> EventId,
-}
+/// The steps that ask the payment gateway about checkouts.
+pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] =
+    [Step::new(|service, run| payment_steps::attempt_checkouts(service.payments(), run))];
 
-/// Changes all rows, and returns the number of those that were changed. Rows that cannot be processed are skipped.
-/// Those of an event that other transactions keep locked are left to the next run.
-pub(in crate::service) fn in_batches<R, F>(
-    service: &TicketingService,
-    run: &mut Run<'_>,
-    batches: &Batches<R, F>,
-) -> Result<usize>
-where
-    R: Copy + Send + Sync + 'static,
-    F: Fn(&Transaction<'_>, Option<R>, i64) -> Result<Vec<R>>,
-{
-    let mut changed = 0;
-    let mut after = None;
-    while !run.stops() {
-        let rows = service.store()?.read(|tx| (batches.read)(tx, after, BATCH))?;
-        let Some(last) = rows.last() else { break };
-        after = Some(*last);
-        let rows: Vec<R> =
-            rows.into_iter().filter(|row| !service.writes().is_skipped(batches.table, (batches.key)(row))).collect();
-        for mut pending in service.by_transaction(rows, batches.event) {
-            while let Some(first) = pending.first()
-                && !run.stops()
-            {
-                let event = (batches.event)(first);
-                let change = batches.change;
-                let batch =
-                    service.store()?.write_unless_locked(run.tenant, event.into(), move |tx| change(tx, &pending))?;
-                let Some(batch) = batch else { break };
-                changed += batch.changed;
-                for skipped in batch.skipped {
-                    run.skip(service, batches.table, (batches.key)(&skipped.row), &skipped.error);
-                }
-                pending = batch.remaining;
-            }
+/// The steps that ask it about refunds and payments.
+pub(in crate::service) const REFUND_STEPS: [Step; 2] = [
+    Step::new(|service, run| payment_steps::attempt_refunds(service.payments(), run)),
+    Step::new(|service, run| payment_steps::check_payments(service.payments(), run)),
+];
+
+/// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that
+/// this one is.
+fn look_up_after_downtime(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(gateway) = service.payments().gateway.as_ref().filter(|gateway| gateway.can_look_up()) else {
+        return Ok(());
+    };
+    let downtime = &service.inner.downtime;
+    let now = service.inner.environment.now();
+    let (recorded, any_open) =
+        service.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
+    let state = downtime.look(recorded, now);
+    if matches!(state, State::Waiting(_)) || !any_open {
+        return Ok(());
+    }
+    if is_record_due(recorded, now) && service.believes_clock()? {
+        service.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
+    }
+    if state == State::WasDown {
+        service.payments().look_up_open_checkouts(run, gateway.key(), downtime.opened_at)?;
+        if !run.stops() {
+            downtime.finish();
         }
     }
-    Ok(changed)
-}
-
-impl Run<'_> {
-    pub(in crate::service) fn skip(
-        &mut self,
-        service: &TicketingService,
-        table: SkippedTable,
-        key: i64,
-        error: &Error,
-    ) {
-        self.report.skipped_rows += 1;
-        service.writes().skip_row(table, key, error);
-    }
+    Ok(())
 }
 
 fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
@@ -168,7 +109,7 @@ fn expire_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         key: |hold: &ExpiredHold| hold.order.raw(),
         event: |hold| hold.event,
     };
-    run.report.expired_orders += in_batches(service, run, &batches)?;
+    run.report.expired_orders += in_batches(service.writes(), run, &batches)?;
     Ok(())
 }
 
@@ -180,7 +121,7 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
         key: |event| event.id.raw(),
         event: |event| event.id,
     };
-    run.report.expired_events += in_batches(service, run, &batches)?;
+    run.report.expired_events += in_batches(service.writes(), run, &batches)?;
     Ok(())
 }
 
@@ -208,7 +149,7 @@ pub(in crate::service) fn cancel_orders_of(
         key: |order: &OrderToCancel| order.order.raw(),
         event: |order| order.event,
     };
-    run.report.cancelled_orders += in_batches(service, run, &batches)?;
+    run.report.cancelled_orders += in_batches(service.writes(), run, &batches)?;
     // None is left if the run does not stop and none was skipped.
     let is_finished = service.store()?.read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
     if is_finished {
@@ -273,7 +214,7 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
                 match service.store()?.write(None, move |tx| webhook_removals::go_on(tx, next)) {
                     Ok(finished) => all_finished &= finished,
                     Err(error) if error.concerns_all_rows() => return Err(error),
-                    Err(error) => run.skip(service, SkippedTable::WebhookEndpoints, next.raw(), &error),
+                    Err(error) => run.skip(service.writes(), SkippedTable::WebhookEndpoints, next.raw(), &error),
                 }
             }
             None if all_finished => return Ok(()),
@@ -281,18 +222,4 @@ fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
         }
     }
     Ok(())
-}
-
-impl TicketingService {
-    /// Divides rows into those that one transaction changes: those of one event, if a transaction locks it.
-    pub(in crate::service) fn by_transaction<R>(&self, rows: Vec<R>, event: impl Fn(&R) -> EventId) -> Vec<Vec<R>> {
-        if !self.store_in_operation().locks_events() {
-            return vec![rows];
-        }
-        let mut of_events = BTreeMap::<_, Vec<R>>::new();
-        for row in rows {
-            of_events.entry(event(&row)).or_default().push(row);
-        }
-        of_events.into_values().collect()
-    }
 }

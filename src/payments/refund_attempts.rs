@@ -7,9 +7,9 @@ use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::values::amount::Amount;
 use crate::payment::{GatewayCalls, GatewayError, LookUp, PaymentLookUp, RefundRequest, Waiting};
+use crate::payments::Payments;
 use crate::sales::money::refund_lifecycle::RefundTerms;
 use crate::sales::orders::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
-use crate::service::TicketingService;
 use crate::store::LockedEvent;
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
@@ -18,9 +18,9 @@ use crate::store::money::refunds::DueRefund;
 /// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
 const HOPELESS: i64 = 350;
 
-impl TicketingService {
-    pub(in crate::service) fn refund_terms(&self) -> RefundTerms {
-        let gateway = self.inner.gateway.as_ref();
+impl Payments {
+    pub(crate) fn refund_terms(&self) -> RefundTerms {
+        let gateway = self.gateway.as_ref();
         RefundTerms {
             gateway: gateway.map(GatewayCalls::key).map(|key| (key.name.to_owned(), key.mode)),
             can_refund: gateway.is_some_and(GatewayCalls::can_refund),
@@ -28,7 +28,7 @@ impl TicketingService {
     }
 
     /// Attempts a refund that was just decided, if there is one. After a failure, the maintenance attempts it again.
-    pub(in crate::service) fn attempt_decided(&self, refund: Option<DueRefund>) {
+    pub(crate) fn attempt_decided(&self, refund: Option<DueRefund>) {
         if let Some(refund) = refund
             && let Err(error) = self.attempt_refund(refund, Waiting::Caller)
         {
@@ -43,15 +43,15 @@ impl TicketingService {
     }
 
     /// Asks the gateway for a refund, if it is due.
-    pub(in crate::service) fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
-        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
+    pub(crate) fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
+        let Some(gateway) = self.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
             return Ok(Progress::NotDue);
         };
         let terms = self.refund_terms();
         let (event, claim) = (refund.order.into(), move |tx: &LockedEvent<'_>| claim(tx, refund, &terms));
         let claimed = match waiting {
-            Waiting::Maintenance => self.store()?.write_unless_locked(None, event, claim)?.flatten(),
-            Waiting::Caller | Waiting::Notice => self.store()?.write_event(refund.organization, event, claim)?,
+            Waiting::Maintenance => self.writes.store()?.write_unless_locked(None, event, claim)?.flatten(),
+            Waiting::Caller | Waiting::Notice => self.writes.store()?.write_event(refund.organization, event, claim)?,
         };
         let Some(claimed) = claimed else { return Ok(Progress::NotDue) };
         let organization = claimed.payment.organization;
@@ -85,7 +85,7 @@ impl TicketingService {
                 Progress::Unavailable
             }
         };
-        self.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
+        self.writes.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
             refund_attempts::answered(tx, &attempt, &answer)
         })?;
         Ok(progress)
@@ -119,7 +119,7 @@ impl TicketingService {
         };
         self.record_facts(order, Some(&reference), &listing)?;
         let attempt = attempt.clone();
-        let looked = self.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+        let looked = self.writes.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
             refund_attempts::looked(tx, &attempt, &reference)
         });
         looked.map(Ok)

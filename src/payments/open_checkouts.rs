@@ -3,47 +3,23 @@
 
 use crate::error::Result;
 use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey, PaymentMode};
+use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
+use crate::payments::Payments;
 use crate::sales::checkouts::checkout_attempts::look_up_all_now;
-use crate::service::TicketingService;
-use crate::service::state::downtime::{State, is_record_due};
-use crate::service::state::maintenance_steps::{Batches, Run, in_batches};
+use crate::store::Transaction;
 use crate::store::money::checkout_attempts::{self, OpenCheckout};
 use crate::store::money::{payments, refunds};
 use crate::store::sale::gateway_identity::WaitingAtGateway;
-use crate::store::{Transaction, maintenance_clock};
+use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
 
-impl TicketingService {
-    /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that
-    /// this one is.
-    pub(in crate::service) fn look_up_after_downtime(&self, run: &mut Run<'_>) -> Result<()> {
-        let Some(gateway) = self.inner.gateway.as_ref().filter(|gateway| gateway.can_look_up()) else { return Ok(()) };
-        let downtime = &self.inner.downtime;
-        let now = self.inner.environment.now();
-        let (recorded, any_open) =
-            self.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
-        let state = downtime.look(recorded, now);
-        if matches!(state, State::Waiting(_)) || !any_open {
-            return Ok(());
-        }
-        if is_record_due(recorded, now) && self.believes_clock()? {
-            self.store()?.write(None, move |tx| maintenance_clock::write(tx, now))?;
-        }
-        if state == State::WasDown {
-            self.look_up_open_checkouts(run, gateway.key())?;
-            if !run.stops() {
-                downtime.finish();
-            }
-        }
-        Ok(())
-    }
-
+impl Payments {
     /// Logs an error for each gateway that the program does not have, or has in another mode, and for which checkouts,
     /// refunds or payments wait.
-    pub(in crate::service) fn report_work_without_gateway(&self) -> Result<()> {
-        let gateway = self.inner.gateway.as_ref().map(GatewayCalls::key);
-        let waiting = self.store()?.read(|tx| {
+    pub(crate) fn report_work_without_gateway(&self) -> Result<()> {
+        let gateway = self.gateway.as_ref().map(GatewayCalls::key);
+        let waiting = self.writes.store()?.read(|tx| {
             Ok([
                 ("checkouts", checkout_attempts::of_other_gateways(tx, gateway)?),
                 ("refunds", refunds::of_other_gateways(tx, gateway)?),
@@ -73,10 +49,14 @@ impl TicketingService {
         Ok(())
     }
 
-    /// Lets the open checkouts of the gateway from before this service was opened be looked up now, at the pace of all
+    /// Lets the open checkouts of the gateway from before `opened_at` be looked up now, at the pace of all
     /// look-ups.
-    fn look_up_open_checkouts(&self, run: &mut Run<'_>, gateway: GatewayKey<'_>) -> Result<()> {
-        let opened_at = self.inner.downtime.opened_at;
+    pub(crate) fn look_up_open_checkouts(
+        &self,
+        run: &mut Run<'_>,
+        gateway: GatewayKey<'_>,
+        opened_at: Timestamp,
+    ) -> Result<()> {
         let batches = Batches {
             table: SkippedTable::Checkouts,
             read: |tx: &Transaction<'_>, after, limit| {
@@ -86,7 +66,7 @@ impl TicketingService {
             key: |checkout: &OpenCheckout| checkout.order.raw(),
             event: |checkout| checkout.event,
         };
-        let checkouts = in_batches(self, run, &batches)?;
+        let checkouts = in_batches(&self.writes, run, &batches)?;
         if checkouts > 0 {
             tracing::info!(
                 target: "ticketing::payment",

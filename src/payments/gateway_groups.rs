@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 use crate::fair::RoundRobin;
 use crate::model::values::id::OrganizationId;
 use crate::payment::GatewayCalls;
-use crate::service::TicketingService;
-use crate::service::state::maintenance_steps::Run;
+use crate::payments::Payments;
+use crate::write::batches::Run;
 use crate::write::skipped_rows::SkippedTable;
 
 /// After which time a run asks the gateway no more. In the background, the next one follows at once.
 const TIME_PER_RUN: Duration = Duration::from_secs(1);
 
 /// A row about which the gateway is to be asked.
-pub(in crate::service) trait GatewayRow: Sync {
+pub(crate) trait GatewayRow: Sync {
     const TABLE: SkippedTable;
 
     fn key(&self) -> i64;
@@ -29,7 +29,7 @@ pub(in crate::service) trait GatewayRow: Sync {
 
 /// The result of asking the gateway about a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::service) enum Progress {
+pub(crate) enum Progress {
     /// The gateway answered, or there was nothing to ask.
     Answered,
     /// The gateway was unavailable.
@@ -39,11 +39,11 @@ pub(in crate::service) enum Progress {
 }
 
 /// What a group of rows came to: the organization of each one, and its outcome. `None` if the row was skipped.
-pub(in crate::service) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
+pub(crate) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
 
 /// Which rows are asked about at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::service) enum GroupOrder {
+pub(crate) enum GroupOrder {
     /// The next ones. If the gateway answers for none of a group, the other rows of its organizations wait for the next run.
     AsTheyCome,
     /// At first one of each organization. The others of an organization follow, unless the gateway has failed for that
@@ -98,14 +98,14 @@ impl<R: GatewayRow> DueRows<R> {
 ///
 /// A group has half as many rows as calls are free for the background work of an organization, so that two steps that
 /// run at the same time leave some to each other. Returns how often the gateway answered.
-pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
-    service: &TicketingService,
+pub(crate) fn ask_in_groups<R: GatewayRow>(
+    payments: &Payments,
     run: &mut Run<'_>,
     gateway: &GatewayCalls,
     (rows, order): (Vec<R>, GroupOrder),
     ask: impl Fn(&mut Run<'_>, Vec<R>) -> Result<GroupProgress>,
 ) -> Result<usize> {
-    let monotonic = || service.inner.environment.clock.monotonic();
+    let monotonic = || payments.environment.clock.monotonic();
     let started = monotonic();
     let mut waiting = DueRows { rows, order, may_follow: HashSet::new() };
     let mut answered = 0;
@@ -120,7 +120,7 @@ pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
         }
         let group = waiting.next_group(most);
         let progress = ask(run, group)?;
-        let failures = &service.inner.gateway_failures;
+        let failures = &payments.failures;
         for (organization, progress) in &progress {
             match progress {
                 Some(Progress::Answered) => {
@@ -138,8 +138,8 @@ pub(in crate::service) fn ask_in_groups<R: GatewayRow>(
 
 /// Does work for each of these rows, at the same time: on this thread if it is one row. A row for which it fails is
 /// skipped.
-pub(in crate::service) fn at_once<R: GatewayRow>(
-    service: &TicketingService,
+pub(crate) fn at_once<R: GatewayRow>(
+    payments: &Payments,
     run: &mut Run<'_>,
     rows: &[R],
     work: impl Fn(&R) -> Result<Progress> + Sync,
@@ -166,7 +166,7 @@ pub(in crate::service) fn at_once<R: GatewayRow>(
             Ok(of_row) => progress.push((row.organization(), Some(of_row))),
             Err(error) if error.concerns_all_rows() => return Err(error),
             Err(error) => {
-                run.skip(service, R::TABLE, row.key(), &error);
+                run.skip(&payments.writes, R::TABLE, row.key(), &error);
                 progress.push((row.organization(), None));
             }
         }
@@ -176,20 +176,17 @@ pub(in crate::service) fn at_once<R: GatewayRow>(
 
 /// Sorts rows by when the gateway has last failed for their organization: at first those without a failure, and at the
 /// end those of the latest one.
-pub(in crate::service) fn failing_last<R: GatewayRow>(service: &TicketingService, mut rows: Vec<R>) -> Vec<R> {
-    let now = service.inner.environment.clock.monotonic();
-    rows.sort_by_cached_key(|row| service.inner.gateway_failures.last(R::TABLE, row.organization(), now));
+pub(crate) fn failing_last<R: GatewayRow>(payments: &Payments, mut rows: Vec<R>) -> Vec<R> {
+    let now = payments.environment.clock.monotonic();
+    rows.sort_by_cached_key(|row| payments.failures.last(R::TABLE, row.organization(), now));
     rows
 }
 
 /// The rows that are not skipped now, in the order in which their organizations take turns.
-pub(in crate::service) fn in_turns<R: GatewayRow>(
-    service: &TicketingService,
-    rows: impl IntoIterator<Item = R>,
-) -> Vec<R> {
+pub(crate) fn in_turns<R: GatewayRow>(payments: &Payments, rows: impl IntoIterator<Item = R>) -> Vec<R> {
     let mut turns = RoundRobin::default();
     for row in rows {
-        if !service.writes().is_skipped(R::TABLE, row.key()) {
+        if !payments.writes.is_skipped(R::TABLE, row.key()) {
             turns.push(row.organization(), row);
         }
     }

@@ -8,23 +8,23 @@ use crate::error::Result;
 use crate::model::values::id::OrderId;
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
+use crate::payments::Payments;
 use crate::rules::money::checkout_schedule::{CLAIM_DURATION, CLAIM_RENEWAL};
-use crate::service::TicketingService;
 use crate::store::Transaction;
 
 /// Renews a claim for the checkout of an order, which ends at the first time, so that it ends at the second one.
 type Renew = fn(&Transaction<'_>, OrderId, Timestamp, Timestamp) -> Result<()>;
 
-impl TicketingService {
+impl Payments {
     /// The gateway, for calls during which a claim that ends at `until` is renewed.
-    pub(in crate::service) fn renewing_claim(
+    pub(crate) fn renewing_claim(
         &self,
         gateway: &GatewayCalls,
         order: OrderId,
         until: Timestamp,
         renew: Renew,
     ) -> GatewayCalls {
-        let store = Arc::clone(&self.store_in_operation());
+        let store = Arc::clone(&self.writes.store_in_operation());
         let claimed_until = Mutex::new(until);
         gateway.while_waiting(CLAIM_RENEWAL, move || {
             let mut claimed_until = claimed_until.lock().unwrap_or_else(PoisonError::into_inner);
