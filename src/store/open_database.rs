@@ -11,11 +11,11 @@ use super::commits::commit_notifier::CommitListener;
 use super::commits::counters::Counters;
 use super::commits::subscriber_queues::Subscription;
 use super::engine::{
-    self, AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, JobEvent, LockedEvent, ReaderOptions,
-    SqliteEngine, Tables, Transaction,
+    self, AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, JobEvent, Location, LockedEvent,
+    ReaderOptions, SqliteEngine, Tables, Transaction,
 };
 #[cfg(feature = "postgres")]
-use super::engine::{PostgresOptions, copy_to_postgres, sqlite};
+use super::engine::{PostgresEngine, PostgresOptions, copy_to_postgres, sqlite};
 use super::link_urls;
 use super::newest_id;
 use super::sale::events;
@@ -34,6 +34,7 @@ use crate::model::values::id::{OrganizationId, WebhookId};
 
 pub(crate) struct Store {
     engine: Box<dyn Engine>,
+    environment: Environment,
     after_commit: AfterCommit,
 }
 
@@ -47,8 +48,17 @@ impl Store {
             any_row: organizations::any,
             event_owner: events::owner_of,
         };
-        let engine = engine::open(options, readers, environment, after_commit.clone(), tables)?;
-        Ok(Self { engine, after_commit })
+        let reports = after_commit.clone();
+        let engine: Box<dyn Engine> = match options {
+            EngineOptions::Sqlite { location, migration } => {
+                Box::new(SqliteEngine::open(location, readers, *migration, environment, reports, tables)?)
+            }
+            #[cfg(feature = "postgres")]
+            EngineOptions::Postgres(options) => {
+                Box::new(PostgresEngine::open(options, readers, environment, reports, tables)?)
+            }
+        };
+        Ok(Self { engine, after_commit, environment: environment.clone() })
     }
 
     /// Runs `work` in a transaction and returns its result when the transaction is durable. If `work` fails, nothing is
@@ -138,7 +148,7 @@ impl Store {
 
     /// How the last checkpoint of a database file ended: filled when the store is dropped.
     pub(crate) fn closing_result(&self) -> ClosingResult {
-        self.engine.file().map(|file| file.writer.closing_result()).unwrap_or_default()
+        self.engine.closing_result()
     }
 
     /// How many jobs wait for the writer now.
@@ -219,7 +229,7 @@ impl Store {
     }
 
     /// The open database file. Fails if this is a PostgreSQL database.
-    fn file(&self) -> Result<&SqliteEngine> {
+    fn file(&self) -> Result<&Location> {
         self.engine.file().ok_or_else(|| StoreErrorKind::not_a_file().into())
     }
 
@@ -229,8 +239,7 @@ impl Store {
         target: &Path,
         progress: impl FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<BackupProgress> {
-        let file = self.file()?;
-        file.location.back_up_to(target, &file.environment, progress)
+        self.file()?.back_up_to(target, &self.environment, progress)
     }
 
     /// Checks the database, and passes the progress to `progress`.
@@ -252,7 +261,7 @@ impl Store {
 
     /// The size of the write-ahead log of a database file in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.engine.file().map_or(0, |file| file.location.wal_bytes())
+        self.engine.file().map_or(0, |file| file.wal_bytes())
     }
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.
@@ -321,7 +330,7 @@ impl Store {
     /// The folder of a database file; `None` for a PostgreSQL database.
     #[cfg(feature = "exports")]
     pub(crate) fn folder(&self) -> Option<&Path> {
-        self.engine.file()?.location.path().parent()
+        self.engine.file()?.path().parent()
     }
 
     /// Runs `work`. All reads of this thread inside it see one snapshot, which does not include what `work` writes.

@@ -1,14 +1,10 @@
 //! What an open database can do: an SQLite file or a PostgreSQL database.
 
-use super::after_commit::AfterCommit;
-use super::engine_options::{EngineOptions, ReaderOptions};
 use super::jobs::Job;
 use super::lock::EventKey;
 use super::readers::Readers;
 use super::snapshots::Snapshots;
-use super::sqlite::SqliteEngine;
-use super::tables::Tables;
-use crate::environment::Environment;
+use super::sqlite::{ClosingResult, Location};
 use crate::error::{Result, StoreError};
 use crate::fair::Tenant;
 
@@ -51,8 +47,13 @@ pub(in crate::store) trait Engine: Send + Sync {
     }
 
     /// The open database file; `None` if this is a PostgreSQL database.
-    fn file(&self) -> Option<&SqliteEngine> {
+    fn file(&self) -> Option<&Location> {
         None
+    }
+
+    /// How the last checkpoint of a database file ended: filled when the engine is dropped.
+    fn closing_result(&self) -> ClosingResult {
+        ClosingResult::default()
     }
 }
 
@@ -63,23 +64,4 @@ pub(in crate::store) struct JobEvent {
     pub(in crate::store) key: EventKey,
     /// Whether it waits at most half a second for each lock, because it can be done later.
     pub(in crate::store) waits_briefly: bool,
-}
-
-/// Opens the database, and creates or migrates its schema.
-pub(in crate::store) fn open(
-    options: &EngineOptions,
-    readers: ReaderOptions,
-    environment: &Environment,
-    after_commit: AfterCommit,
-    tables: Tables,
-) -> Result<Box<dyn Engine>> {
-    Ok(match options {
-        EngineOptions::Sqlite { location, migration } => {
-            Box::new(SqliteEngine::open(location, readers, *migration, environment, after_commit, tables)?)
-        }
-        #[cfg(feature = "postgres")]
-        EngineOptions::Postgres(options) => {
-            Box::new(super::postgres::PostgresEngine::open(options, readers, environment, after_commit, tables)?)
-        }
-    })
 }

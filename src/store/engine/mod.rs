@@ -26,13 +26,13 @@ mod transaction_cache;
 
 pub(super) use after_commit::AfterCommit;
 pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};
-pub(super) use engines::{Engine, JobEvent, open};
+pub(super) use engines::{Engine, JobEvent};
 pub(super) use jobs::job;
 pub(crate) use lock::{EventKey, Lock};
 pub(super) use lock::{RowLock, event_statement};
 pub(crate) use locking::LockedEvent;
 #[cfg(feature = "postgres")]
-pub(super) use postgres::copy as copy_to_postgres;
+pub(super) use postgres::{PostgresEngine, copy as copy_to_postgres};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresOptions, ServerClock};
 pub(super) use readers::Isolation;

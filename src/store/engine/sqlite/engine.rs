@@ -4,7 +4,7 @@ use super::checkpoint::Checkpointer;
 use super::files::location::Location;
 use super::inspection::integrity::rewrite_header;
 use super::sqlite_snapshots::{Access, SqliteSnapshots};
-use super::writer::Writer;
+use super::writer::{ClosingResult, Writer};
 use crate::environment::Environment;
 use crate::error::{Result, StoreError, StoreErrorKind};
 use crate::fair::Tenant;
@@ -109,7 +109,11 @@ impl Engine for SqliteEngine {
         self.readers.look_up(Isolation::Statement, self.tables.any_row).map(drop)
     }
 
-    fn file(&self) -> Option<&SqliteEngine> {
-        Some(self)
+    fn file(&self) -> Option<&Location> {
+        Some(&self.location)
+    }
+
+    fn closing_result(&self) -> ClosingResult {
+        self.writer.closing_result()
     }
 }
