@@ -193,6 +193,7 @@ mod service;
 mod store;
 #[cfg(any(feature = "documents", feature = "server"))]
 mod words;
+mod work;
 mod write;
 
 #[cfg(feature = "documents")]
@@ -350,7 +351,7 @@ pub mod maintenance {
     pub use crate::model::operation::backup::{BackupProgress, BackupSchedule};
     pub use crate::model::operation::check::{CheckProgress, CheckReport, Finding};
     pub use crate::model::operation::maintenance::MaintenanceReport;
-    pub use crate::service::MaintenanceGuard;
+    pub use crate::work::background_threads::MaintenanceGuard;
 }
 
 /// Figures for monitoring: what this process has counted, and the backlog in the database.

@@ -36,5 +36,4 @@ pub use opening::close::{CloseError, WeakTicketingService};
 pub use opening::database_file::DatabaseFile;
 #[cfg(feature = "postgres")]
 pub use opening::postgres_database::PostgresDatabase;
-pub use state::maintenance_guard::MaintenanceGuard;
 pub use state::ticketing_service::TicketingService;

@@ -38,6 +38,7 @@ pub(crate) mod sale;
 pub(crate) mod tenants;
 pub(crate) mod tickets;
 pub(crate) mod webhooks;
+pub(crate) mod work;
 
 pub(crate) use commits::commit_notifier::{CommitListener, CommittedWork};
 pub(crate) use commits::counters::CommitEvent;

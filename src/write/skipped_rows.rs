@@ -20,7 +20,7 @@ pub(crate) enum SkippedTable {
     Refunds,
     Payments,
     Checkouts,
-    Notifications,
+    Work,
     WebhookEndpoints,
 }
 
@@ -32,7 +32,7 @@ impl SkippedTable {
             Self::Refunds => "refunds",
             Self::Payments => "payments",
             Self::Checkouts => "checkouts",
-            Self::Notifications => "handler_queue",
+            Self::Work => "work",
             Self::WebhookEndpoints => "webhook_endpoints",
         }
     }

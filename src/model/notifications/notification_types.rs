@@ -5,7 +5,7 @@
 //! 1. Add a line to the list at the end of this file. The first line of its doc comment is its title in the OpenAPI
 //!    document.
 //! 2. Declare its data: in `notification_data` if webhooks get it, else in `handler_notification`.
-//! 3. Report it with `outbox::enqueue`, or with `handler_queue::enqueue` if webhooks do not get it, in the function of
+//! 3. Report it with `outbox::enqueue`, or with `handlers::enqueue` if webhooks do not get it, in the function of
 //!    `sales` that makes the change.
 //! 4. If webhooks get it, name the row that it reports in `find_subject` of `store/check/webhooks.rs`.
 //! 5. Name it in the guide `webhooks`.

@@ -16,7 +16,7 @@ use crate::store::money::checkout_attempts;
 use crate::store::order::order_status::{self, ExpiredHold};
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{discounts, order_items, seat_counts};
-use crate::store::webhooks::handler_queue;
+use crate::store::webhooks::handlers;
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
 /// What a pending order reserves, and for how long.
@@ -51,7 +51,7 @@ pub(in crate::sales) fn expire(tx: &LockedEvent<'_>, order: OrderId, event: Even
         event_id: event,
         customer_id: expired.customer,
     });
-    handler_queue::enqueue(tx, expired.organization, [notification])?;
+    handlers::enqueue(tx, expired.organization, [notification])?;
     Ok(true)
 }
 

@@ -12,10 +12,10 @@ use crate::store::Transaction;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::StoredRefund;
 use crate::store::order::order_status::OrderState;
-use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::webhooks::{handlers, outbox};
 
 pub(in crate::sales) fn refund_due(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund) -> Result<()> {
-    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
+    handlers::enqueue(tx, payment.organization, [NotificationDetails::RefundDue(for_program(payment, refund))])
 }
 
 /// Reports that the money of a refund went back.
@@ -38,7 +38,7 @@ pub(in crate::sales) fn refund_failed(
     if refund.owed == 0 {
         return Ok(());
     }
-    handler_queue::enqueue(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
+    handlers::enqueue(tx, payment.organization, [NotificationDetails::RefundRefused(for_program(payment, refund))])
 }
 
 fn succeeded(payment: &StoredPayment, refund: &StoredRefund) -> RefundSucceeded {

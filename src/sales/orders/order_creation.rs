@@ -27,7 +27,7 @@ use crate::store::sale::customers::StoredCustomer;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, order_items, ticket_types};
 use crate::store::tickets::issued_tickets::{self, TicketHolder};
-use crate::store::webhooks::handler_queue;
+use crate::store::webhooks::handlers;
 use crate::store::{CommitEvent, LockedEvent, Transaction};
 
 /// An order that was just created, the currency of its amounts, and the title of its event.
@@ -316,5 +316,5 @@ fn report_created(tx: &Transaction<'_>, order: &Order, currency: &str) -> Result
         total: order.total,
         currency: currency.to_owned(),
     });
-    handler_queue::enqueue(tx, order.organizer_id, [notification])
+    handlers::enqueue(tx, order.organizer_id, [notification])
 }

@@ -15,7 +15,7 @@ use crate::sales::catalog::inventory;
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, ticket_types};
 use crate::store::tickets::issued_tickets::{self, CancelledTicket, TicketHolder};
-use crate::store::webhooks::{handler_queue, outbox};
+use crate::store::webhooks::{handlers, outbox};
 use crate::store::{CommitEvent, LockedEvent};
 
 /// Issues tickets without an order. Fails with the conflict `sold-out` if too few seats are available.
@@ -125,5 +125,5 @@ pub(in crate::sales) fn restock(
             order_id: ticket.order,
         })
     });
-    handler_queue::enqueue(tx, organization, notifications)
+    handlers::enqueue(tx, organization, notifications)
 }

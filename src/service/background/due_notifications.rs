@@ -45,12 +45,11 @@ impl TicketingService {
     /// ```
     pub fn deliver_due_notifications(&self) -> Result<usize> {
         let store = self.store()?;
-        let service = self.even_if_suspended();
         let mut made = 0;
         loop {
             let made_before = made;
-            for handler in self.handlers() {
-                while !self.writes().is_closing() && service.call_next(&handler)? {
+            for queue in self.queues() {
+                while !self.writes().is_closing() && queue.attempt_next(self.writes())? {
                     made += 1;
                 }
             }

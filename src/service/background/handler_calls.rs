@@ -1,148 +1,111 @@
-//! Calls the notification handlers of the program: registers them, and runs a thread for each.
+//! The functions of the program that are called with notifications: a kind of work for each.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::environment::Locked;
-use crate::error::Result;
-use crate::model::notifications::notification::Notification;
-use crate::model::values::id::{NotificationId, OrganizationId};
+use crate::error::{Error, Result};
+use crate::model::values::timestamp::Timestamp;
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
-use crate::service::state::maintenance_guard::{MaintenanceGuard, StopSignal};
 use crate::service::state::notification_handler::NotificationHandler;
-use crate::store::webhooks::handler_queue::{self, Claim, ClaimedNotification};
-use crate::write::skipped_rows::SkippedTable;
+use crate::store::webhooks::handlers;
+use crate::store::work::{Work, WorkId};
+use crate::work::background_threads::MaintenanceGuard;
+use crate::work::queues::{Kind, Outcome, Queue, Queues};
+use crate::work::workers;
+use crate::write::Writes;
 
-/// How often a handler's queue is read, for the notifications of other processes and the repetitions that are due.
-const POLL: Duration = Duration::from_millis(250);
-
-/// The pause after the queue could not be read or written.
-const FAILURE_PAUSE: Duration = Duration::from_millis(500);
-
-/// After how many rounds a handler is registered again, so that the database knows that it is in use: about an hour if
-/// there are no notifications.
-const ROUNDS_UNTIL_REGISTERED: u32 = 14_400;
+/// How long a claim lasts. If the process ends during a call, the function is called again after this time.
+const LEASE: Duration = Duration::from_mins(1);
 
 impl TicketingService {
-    /// Registers the handlers in the database, and starts a thread for each if there are to be threads.
-    pub(in crate::service) fn start_handlers(&self, threads: bool) -> Result<()> {
+    /// Registers the functions in the database, and starts the thread that looks for work, if there are to be threads.
+    pub(in crate::service) fn start_handlers(
+        &self,
+        functions: Vec<NotificationHandler<Self>>,
+        threads: bool,
+    ) -> Result<()> {
+        let queue = |function: NotificationHandler<Self>| {
+            let kind = handlers::kind_of(&function.name);
+            Arc::new(Queue::new(Box::new(FunctionCalls { kind, service: self.downgrade(), function })))
+        };
+        let queues: Queues = functions.into_iter().map(queue).collect();
+        self.inner.queues.locked().clone_from(&queues);
         self.register_handlers()?;
-        let mut guard = MaintenanceGuard::default();
-        for handler in self.handlers().into_iter().filter(|_| threads) {
-            let service = self.downgrade();
+        if threads && !queues.is_empty() {
+            let writes = Arc::downgrade(&self.inner.writes);
+            let mut guard = MaintenanceGuard::default();
             let store = Some(&**self.store_in_operation());
-            guard.start("ticketing-handler", store, move |stop| run(&service, &handler, &stop))?;
+            guard.start("ticketing-work-finder", store, move |stop| workers::run(&writes, &queues, &stop))?;
+            self.inner.background.locked().workers = guard;
         }
-        self.inner.background.locked().handlers = guard;
         Ok(())
     }
 
-    /// Calls a handler with the next notification that is due. Returns `false` if none is.
-    pub(in crate::service) fn call_next(&self, handler: &NotificationHandler<Self>) -> Result<bool> {
-        let store = self.store_in_operation();
-        if !store.read(|tx| handler_queue::any_due(tx, &handler.name))? {
-            return Ok(false);
-        }
-        let name = handler.name.clone();
-        let last = OrganizationId::from_raw(handler.last.load(Ordering::Relaxed));
-        match store.write(None, move |tx| handler_queue::claim(tx, &name, last))? {
-            Claim::Nothing => return Ok(false),
-            Claim::Call(claimed) => {
-                handler.last.store(claimed.turn.raw(), Ordering::Relaxed);
-                self.call(handler, claimed)?;
-            }
-            Claim::Skipped { id, error } => self.writes().skip_row(SkippedTable::Notifications, id.raw(), &error),
-            Claim::Removed { id } => give_up(handler, id, "the process ended during the last call"),
-        }
-        Ok(true)
-    }
-
-    /// Records that the handlers of this service are in use.
+    /// Records that the functions of this service are in use.
     pub(in crate::service) fn register_handlers(&self) -> Result<()> {
-        self.handlers().iter().try_for_each(|handler| self.register(handler))
+        self.queues().iter().try_for_each(|queue| queue.kind.register(self.writes()))
     }
 
-    pub(in crate::service) fn handlers(&self) -> Vec<Arc<NotificationHandler<Self>>> {
-        self.inner.handlers.locked().clone()
+    /// The work of this process.
+    pub(in crate::service) fn queues(&self) -> Queues {
+        self.inner.queues.locked().clone()
+    }
+}
+
+/// The calls of a function.
+struct FunctionCalls {
+    kind: String,
+    service: WeakTicketingService,
+    function: NotificationHandler<TicketingService>,
+}
+
+impl Kind for FunctionCalls {
+    fn name(&self) -> &str {
+        &self.kind
     }
 
-    fn register(&self, handler: &NotificationHandler<Self>) -> Result<()> {
-        let (name, topics) = (handler.name.clone(), handler.topics.clone());
-        self.store_in_operation().write(None, move |tx| handler_queue::register(tx, &name, &topics))
+    fn lease(&self) -> Duration {
+        LEASE
     }
 
-    fn call(&self, handler: &NotificationHandler<Self>, claimed: ClaimedNotification) -> Result<()> {
-        let store = self.store_in_operation();
-        let called = catch_unwind(AssertUnwindSafe(|| (handler.call)(self, &claimed.notification)));
-        let problem = match called {
-            Ok(Ok(())) => return store.write(None, move |tx| handler_queue::finish(tx, &claimed)),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "the handler panicked".to_owned(),
+    fn attempt(&self, work: &Work) -> Outcome {
+        let notification = match handlers::notification(work) {
+            Ok(notification) => notification,
+            Err(error) => return Outcome::Damaged(Error::Internal(error.to_string())),
         };
-        let Notification { id, attempt, .. } = claimed.notification;
-        if let Some(next) = store.write(None, move |tx| handler_queue::retry(tx, &claimed))? {
-            let name = &handler.name;
-            tracing::warn!(
+        let Some(service) = self.service.upgrade() else { return Outcome::NotNow };
+        match (self.function.call)(&service.ignoring_suspension(), &notification) {
+            Ok(()) => Outcome::Done,
+            Err(error) => Outcome::Failed(error.to_string()),
+        }
+    }
+
+    fn failed(&self, notification: WorkId, attempts: i64, problem: &str, next: Option<Timestamp>) {
+        let handler = &self.function.name;
+        match next {
+            Some(next) => tracing::warn!(
                 target: "ticketing::notifications",
-                handler = name,
-                notification = %id,
-                attempt,
+                handler,
+                %notification,
+                attempt = attempts,
                 problem,
                 %next,
                 "a notification handler failed; it is called again"
-            );
-        } else {
-            give_up(handler, id, &problem);
-        }
-        Ok(())
-    }
-}
-
-/// Calls a handler whenever a notification is due, until the service is closed.
-fn run(service: &WeakTicketingService, handler: &NotificationHandler<TicketingService>, stop: &StopSignal) {
-    let mut rounds: u32 = 0;
-    let mut pause = Duration::ZERO;
-    while !stop.wait(pause) {
-        // The handle is dropped before the thread waits, because it keeps the service open.
-        let Some(service) = service.upgrade().map(TicketingService::ignoring_suspension) else { return };
-        if service.stopped().is_some() {
-            return;
-        }
-        rounds = (rounds + 1) % ROUNDS_UNTIL_REGISTERED;
-        let registered = if rounds == 0 { service.register(handler) } else { Ok(()) };
-        let called = registered.and_then(|()| service.call_next(handler));
-        let stopped = service.stopped().is_some();
-        drop(service);
-        match called {
-            Ok(true) => pause = Duration::ZERO,
-            Ok(false) => pause = POLL,
-            Err(_) if stopped => return,
-            Err(error) => {
-                tracing::warn!(
-                    target: "ticketing::notifications",
-                    handler = handler.name,
-                    %error,
-                    "the queue of a notification handler could not be read or written; this is tried again"
-                );
-                if stop.wait_in_full(FAILURE_PAUSE) {
-                    return;
-                }
-                pause = Duration::ZERO;
-            }
+            ),
+            None => tracing::error!(
+                target: "ticketing::notifications",
+                handler,
+                %notification,
+                problem,
+                "a notification is given up: its handler was called eight times"
+            ),
         }
     }
-}
 
-/// Logs a notification that is lost for a handler.
-fn give_up(handler: &NotificationHandler<TicketingService>, id: NotificationId, problem: &str) {
-    tracing::error!(
-        target: "ticketing::notifications",
-        handler = handler.name,
-        notification = %id,
-        problem,
-        "a notification is given up: its handler was called eight times"
-    );
+    fn register(&self, writes: &Writes) -> Result<()> {
+        let (name, topics) = (self.function.name.clone(), self.function.topics.clone());
+        writes.store_in_operation().write(None, move |tx| handlers::register(tx, &name, &topics))
+    }
 }

@@ -10,7 +10,7 @@ use super::maintenance_steps::{CHECKOUT_STEPS, REFUND_STEPS, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
-use crate::service::state::maintenance_guard::MaintenanceGuard;
+use crate::work::background_threads::MaintenanceGuard;
 use crate::write::batches::Run;
 
 /// How long a thread waits between two runs.

@@ -14,7 +14,7 @@ use crate::store::sale::event_cancellations::OrderToCancel;
 use crate::store::sale::{event_cancellations, events};
 use crate::store::tenants::idempotency_records;
 use crate::store::webhooks::webhook_retention::Deleted;
-use crate::store::webhooks::{handler_queue, webhook_removals, webhook_retention};
+use crate::store::webhooks::{handlers, webhook_removals, webhook_retention};
 use crate::store::{Transaction, maintenance_clock};
 use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
@@ -186,12 +186,12 @@ fn delete_deliveries(service: &TicketingService, run: &mut Run<'_>) -> Result<()
 
 fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     let retention = service.inner.webhook_retention;
-    if service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
+    if service.store()?.read(|tx| handlers::any_old(tx, retention))? {
         // This process may have been suspended for long.
         service.register_handlers()?;
     }
-    while !run.stops() && service.store()?.read(|tx| handler_queue::any_old(tx, retention))? {
-        let deleted = service.store()?.write(None, move |tx| handler_queue::delete_old(tx, retention))?;
+    while !run.stops() && service.store()?.read(|tx| handlers::any_old(tx, retention))? {
+        let deleted = service.store()?.write(None, move |tx| handlers::delete_old(tx, retention))?;
         if deleted == 0 {
             break;
         }

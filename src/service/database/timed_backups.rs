@@ -11,7 +11,7 @@ use crate::model::operation::backup::BackupSchedule;
 use crate::model::values::timestamp::Timestamp;
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
-use crate::service::state::maintenance_guard::{MaintenanceGuard, StopSignal};
+use crate::work::background_threads::{MaintenanceGuard, StopSignal};
 
 /// What the name of a copy ends in before it is checked.
 const UNCHECKED: &str = ".unchecked";

@@ -62,7 +62,7 @@ pub struct Builder {
     pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
     pub(in crate::service) webhook_sender: Option<SenderOptions>,
     pub(in crate::service) maintenance: bool,
-    pub(in crate::service) handlers: Vec<Arc<NotificationHandler<TicketingService>>>,
+    pub(in crate::service) handlers: Vec<NotificationHandler<TicketingService>>,
     pub(in crate::service) handler_threads: bool,
     pub(in crate::service) allow_local_webhooks: bool,
     #[cfg(feature = "exports")]
@@ -237,7 +237,7 @@ impl Builder {
         let writes = Arc::new(Writes::new(store, environment.clone(), self.write_limits));
         let inner = Inner {
             background: Mutex::default(),
-            handlers: Mutex::new(self.handlers),
+            queues: Mutex::default(),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
             payments: Payments {
@@ -272,7 +272,7 @@ impl Builder {
         if let Some(options) = self.webhook_sender {
             service.inner.background.locked().webhook_sender = Some(service.start_webhook_sender(options)?);
         }
-        service.start_handlers(self.handler_threads)?;
+        service.start_handlers(self.handlers, self.handler_threads)?;
         if self.maintenance {
             service.inner.background.locked().maintenance = service.start_maintenance()?;
         }

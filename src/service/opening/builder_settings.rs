@@ -1,7 +1,6 @@
 //! The settings of a [`Builder`], by topic.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use super::builder::{Builder, Gateway};
@@ -205,8 +204,7 @@ impl Builder {
         + 'static,
     ) -> Self {
         let (name, topics) = (name.into(), topics.into_iter().collect());
-        let handler = NotificationHandler { name, topics, call: Box::new(handler), last: AtomicI64::default() };
-        self.handlers.push(Arc::new(handler));
+        self.handlers.push(NotificationHandler { name, topics, call: Box::new(handler) });
         self
     }
 

@@ -111,9 +111,9 @@ impl TicketingService {
     pub fn close(self, timeout: Duration) -> Result<(), CloseError> {
         self.inner.writes.close();
         let background = std::mem::take(&mut *self.inner.background.locked());
-        let notified = std::mem::take(&mut *self.inner.handlers.locked());
+        let queues = std::mem::take(&mut *self.inner.queues.locked());
         background.stop();
-        drop(notified);
+        drop(queues);
         // A thread that waits for notifications may have a handle of the service.
         self.store_in_operation().end_subscriptions();
         let mut inner = self.inner;
@@ -166,5 +166,7 @@ impl Drop for Inner {
 fn other_handles(inner: &Arc<Inner>) -> usize {
     let services = Arc::strong_count(inner) - 1;
     let senders = Arc::strong_count(inner.writes.store_in_operation()) - 1;
-    services + senders
+    // The service and its payments have one each.
+    let workers = Arc::strong_count(&inner.writes).saturating_sub(2);
+    services + senders + workers
 }

@@ -1,8 +1,6 @@
 //! A notification handler of the program.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 
 use crate::error::FieldErrors;
 use crate::model::notifications::notification::Notification;
@@ -17,8 +15,6 @@ pub(in crate::service) struct NotificationHandler<S> {
     pub(in crate::service) name: String,
     pub(in crate::service) topics: Vec<NotificationTopic>,
     pub(in crate::service) call: Box<Call<S>>,
-    /// The organization at which the last search for a notification ended: those after it are next.
-    pub(in crate::service) last: AtomicI64,
 }
 
 impl<S> fmt::Debug for NotificationHandler<S> {
@@ -28,7 +24,7 @@ impl<S> fmt::Debug for NotificationHandler<S> {
 }
 
 /// Checks that the names are usable and different, and that each handler has a topic.
-pub(in crate::service) fn check<S>(handlers: &[Arc<NotificationHandler<S>>], errors: &mut FieldErrors) {
+pub(in crate::service) fn check<S>(handlers: &[NotificationHandler<S>], errors: &mut FieldErrors) {
     for (index, handler) in handlers.iter().enumerate() {
         let length = handler.name.chars().count();
         let known = handlers[..index].iter().any(|other| other.name == handler.name);

@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::clock_history::ClockHistory;
 use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
-use super::notification_handler::NotificationHandler;
 use super::threads::Background;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
@@ -21,6 +20,7 @@ use crate::payments::Payments;
 use crate::sales::catalog::holds::HoldTerms;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::webhook::Transport;
+use crate::work::Queues;
 use crate::write::{Write, Writes};
 
 /// The event-ticketing engine, over one SQLite database, or a PostgreSQL database with the feature `postgres`.
@@ -74,8 +74,8 @@ pub struct TicketingService {
 pub(in crate::service) struct Inner {
     /// The threads that the builder has started. Dropped first: the webhook sender uses the store.
     pub(in crate::service) background: Mutex<Background>,
-    /// The functions that are called with notifications, until the service is closed: they may hold a handle of it.
-    pub(in crate::service) handlers: Mutex<Vec<Arc<NotificationHandler<TicketingService>>>>,
+    /// The work that this process does, until the service is closed: a function of the program may hold a handle of it.
+    pub(in crate::service) queues: Mutex<Queues>,
     pub(in crate::service) writes: Arc<Writes>,
     pub(in crate::service) payments: Payments,
     pub(in crate::service) environment: Environment,

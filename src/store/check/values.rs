@@ -20,7 +20,8 @@ use crate::rules::{event, ticket};
 use crate::store::money::checkout_parameters;
 use crate::store::order::order_details;
 use crate::store::sale::events;
-use crate::store::webhooks::handler_queue;
+use crate::store::webhooks::handlers;
+use crate::store::work;
 use crate::store::{Row, Transaction};
 
 /// A rule about the values of each row of a table.
@@ -169,10 +170,10 @@ pub(super) const RULES: &[RowRule] = &[
     },
     RowRule {
         name: "handler-notification",
-        table: "handler_queue",
+        table: "work",
         sentence: "a notification for a function of the program must be readable",
-        rows: handler_queue::ALL,
-        is_obeyed: handler_queue::is_readable,
+        rows: work::ALL,
+        is_obeyed: handlers::is_readable,
     },
     RowRule {
         name: "webhook-settings",

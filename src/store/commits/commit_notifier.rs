@@ -20,8 +20,8 @@ pub(crate) struct CommittedWork {
     pub(crate) endpoints: Vec<WebhookId>,
     /// Whether a fan-out was queued.
     pub(crate) fan_outs: bool,
-    /// Whether notifications for handlers were queued.
-    pub(crate) handlers: bool,
+    /// Whether work was added.
+    pub(crate) queued: bool,
 }
 
 impl CommittedWork {
@@ -30,7 +30,7 @@ impl CommittedWork {
         endpoints.sort_unstable();
         endpoints.dedup();
         let fan_outs = events.iter().any(|event| matches!(event, CommitEvent::FanOutQueued { .. }));
-        Self { endpoints, fan_outs, handlers: events.contains(&CommitEvent::HandlerNotified) }
+        Self { endpoints, fan_outs, queued: events.contains(&CommitEvent::WorkAdded) }
     }
 
     pub(in crate::store) fn is_empty(&self) -> bool {
@@ -44,7 +44,7 @@ impl CommittedWork {
         self.endpoints.sort_unstable();
         self.endpoints.dedup();
         self.fan_outs |= other.fan_outs;
-        self.handlers |= other.handlers;
+        self.queued |= other.queued;
     }
 }
 

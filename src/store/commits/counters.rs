@@ -33,8 +33,8 @@ pub(crate) enum CommitEvent {
     },
     /// Not a metric: a row of a fan-out was inserted, which wakes the webhook sender.
     RowInserted(WebhookId),
-    /// Not a metric: wakes the threads of notification handlers.
-    HandlerNotified,
+    /// Not a metric: wakes the thread that looks for work.
+    WorkAdded,
     /// Not a metric: wakes the webhook sender.
     EndpointChanged(WebhookId),
     Attempt {
@@ -195,7 +195,7 @@ impl Counters {
                 }
                 CommitEvent::NotificationDead => webhooks.dead += 1,
                 CommitEvent::RowSkipped => maintenance.skipped_rows += 1,
-                CommitEvent::EndpointChanged(_) | CommitEvent::HandlerNotified | CommitEvent::RowInserted(_) => {}
+                CommitEvent::EndpointChanged(_) | CommitEvent::WorkAdded | CommitEvent::RowInserted(_) => {}
             }
         }
     }

@@ -58,6 +58,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         COMPARISON_KEYS,
         include_str!("sqlite/0045_manual_payments.sql"),
         include_str!("sqlite/0046_organization_pages.sql"),
+        include_str!("sqlite/0047_work.sql"),
     ],
 };
 
@@ -73,5 +74,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0013_comparison_keys.sql"),
         include_str!("postgres/0014_manual_payments.sql"),
         include_str!("postgres/0015_organization_pages.sql"),
+        include_str!("postgres/0016_work.sql"),
     ],
 };

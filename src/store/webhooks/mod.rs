@@ -5,7 +5,7 @@ pub(crate) mod attempts;
 pub(crate) mod deliveries;
 pub(crate) mod endpoints;
 pub(crate) mod fan_outs;
-pub(crate) mod handler_queue;
+pub(crate) mod handlers;
 pub(crate) mod outbox;
 pub(crate) mod outbox_backlog;
 pub(super) mod outbox_rows;

@@ -11,7 +11,7 @@
 use super::outbox_rows::{self, NewRow};
 use super::subscribed_endpoints::{self, EnabledEndpoint};
 use super::webhook_notifications::IdentifiedNotification;
-use super::{fan_outs, handler_queue};
+use super::{fan_outs, handlers};
 use crate::error::Result;
 use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData, NotificationDetails};
@@ -30,7 +30,7 @@ pub(crate) fn enqueue(
     changes: impl IntoIterator<Item = NotificationData>,
 ) -> Result<()> {
     let changes: Vec<NotificationData> = changes.into_iter().collect();
-    handler_queue::enqueue(tx, organization, changes.iter().cloned().map(NotificationDetails::from))?;
+    handlers::enqueue(tx, organization, changes.iter().cloned().map(NotificationDetails::from))?;
     let endpoints = subscribed_endpoints::enabled(tx, organization)?;
     if endpoints.is_empty() {
         return Ok(());

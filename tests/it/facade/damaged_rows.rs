@@ -144,16 +144,16 @@ fn a_notification_for_a_function_that_cannot_be_read_is_kept_and_the_others_are_
         })
     });
     fixture.issue(fixture.default_ticket_type(), 2);
-    let damaged = fixture.stored("SELECT MIN(id) FROM handler_queue");
-    let body: String = fixture.database().value("SELECT body FROM handler_queue ORDER BY id LIMIT 1");
+    let damaged = fixture.stored("SELECT MIN(id) FROM work");
+    let body: String = fixture.database().value("SELECT body FROM work ORDER BY id LIMIT 1");
     let set_body = |body: &str| {
-        fixture.database().execute("UPDATE handler_queue SET body = ?2 WHERE id = ?1", (damaged, body));
+        fixture.database().execute("UPDATE work SET body = ?2 WHERE id = ?1", (damaged, body));
     };
     set_body("no JSON");
     fixture.service.deliver_due_notifications().expect("a round");
     assert_ne!(called.try_recv().map(|(id, _)| stored_id(id)), Ok(damaged));
     called.try_recv().unwrap_err();
-    assert_eq!(fixture.stored("SELECT id FROM handler_queue"), damaged);
+    assert_eq!(fixture.stored("SELECT id FROM work"), damaged);
     assert_eq!(fixture.service.statistics().maintenance.skipped_rows, 1);
     assert!(fixture.service.check().expect("a check").counts.contains_key("handler-notification"));
     set_body(&body);
@@ -167,7 +167,7 @@ fn functions_whose_topics_cannot_be_read_get_every_notification_until_they_are_r
     let fixture = Fixture::with(|builder| {
         builder.handler_threads(false).on_topics("mail", [NotificationTopic::TicketIssued], |_, _| Ok(()))
     });
-    let queued = || fixture.stored("SELECT COUNT(*) FROM handler_queue");
+    let queued = || fixture.stored("SELECT COUNT(*) FROM work");
     fixture.database().run("UPDATE notification_handlers SET topics = 'no JSON'");
     fixture.order(fixture.default_ticket_type(), 1);
     assert_eq!(queued(), 1, "order.created");

@@ -48,7 +48,7 @@ fn due_handlers_and_webhooks_are_called_on_the_calling_thread_and_at_no_other_ti
     fixture.clock.advance(Duration::from_millis(1));
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 2);
     assert_eq!(calls.lock().unwrap()[4..], [("fails", 2), ("fails", 2)]);
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM handler_queue"), 0);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM work"), 0);
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn an_organization_behind_many_that_wait_for_a_later_time_gets_its_turn() {
     fixture.issue(fixture.default_ticket_type(), 10);
     // The next 200 organizations have notifications that are due in an hour, and the one after them has one now.
     fixture.database().run(
-        "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+        "INSERT INTO work (id, kind, organization_id, body, due_at, created_at)
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 201)
-            SELECT id + n, handler, organization_id + n, body, due_at + (CASE WHEN n < 201 THEN 3600000 ELSE 0 END), created_at
-            FROM number, (SELECT * FROM handler_queue ORDER BY id DESC LIMIT 1) AS queued",
+            SELECT id + n, kind, organization_id + n, body, due_at + (CASE WHEN n < 201 THEN 3600000 ELSE 0 END), created_at
+            FROM number, (SELECT * FROM work ORDER BY id DESC LIMIT 1) AS queued",
     );
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 21);
     let position = calls.lock().unwrap().iter().position(|organization| *organization != fixture.caller.organization());
@@ -133,9 +133,9 @@ fn an_organization_is_served_although_many_others_wait_for_a_later_time() {
     fixture.issue(fixture.default_ticket_type(), 1);
     // Notifications of 200 organizations with lower ids that are due in an hour.
     fixture.database().run(
-        "INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
+        "INSERT INTO work (id, kind, organization_id, body, due_at, created_at)
             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200)
-            SELECT n, handler, n, body, due_at + 3600000, created_at FROM number, (SELECT * FROM handler_queue) AS queued",
+            SELECT n, kind, n, body, due_at + 3600000, created_at FROM number, (SELECT * FROM work) AS queued",
     );
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 1);
     assert_eq!(fixture.service.deliver_due_notifications().unwrap(), 0);

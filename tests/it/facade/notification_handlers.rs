@@ -58,7 +58,7 @@ fn next(calls: &Calls) -> Notification {
 }
 
 fn queued(fixture: &Fixture) -> i64 {
-    fixture.stored("SELECT COUNT(*) FROM handler_queue")
+    fixture.stored("SELECT COUNT(*) FROM work")
 }
 
 #[track_caller]
@@ -201,8 +201,8 @@ fn a_failed_or_panicking_call_is_repeated_on_the_schedule_of_webhooks_eight_time
     fixture.issue(fixture.default_ticket_type(), 1);
     let first = next(&calls);
     for (number, minutes) in (2..).zip([1, 2, 5, 10, 20, 40, 80]) {
-        wait_until("the failure is recorded", || fixture.stored("SELECT COUNT(claim) FROM handler_queue") == 0);
-        let due = fixture.stored("SELECT due_at FROM handler_queue");
+        wait_until("the failure is recorded", || fixture.stored("SELECT COUNT(claim) FROM work") == 0);
+        let due = fixture.stored("SELECT due_at FROM work");
         assert_eq!(due - fixture.clock.now().millis(), minutes * 60_000);
         fixture.clock.set(Timestamp::from_millis(due).unwrap());
         let again = next(&calls);
@@ -236,9 +236,9 @@ fn a_handler_that_hangs_or_fails_delays_neither_another_handler_nor_a_sale() {
         next(&calls);
     }
     wait_until("the good handler is done", || {
-        fixture.stored("SELECT COUNT(*) FROM handler_queue WHERE handler = 'works'") == 0
+        fixture.stored("SELECT COUNT(*) FROM work WHERE kind = 'call works'") == 0
     });
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM handler_queue WHERE handler = 'hangs'"), 5);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM work WHERE kind = 'call hangs'"), 5);
     drop(release);
 }
 
@@ -302,7 +302,7 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
         configure(database::builder(&path).clock(clock.clone())).open().unwrap()
     };
     let database = Database::open(&path);
-    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM handler_queue");
+    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM work");
 
     // A program without the handler.
     let service = open(&|builder| builder);
@@ -421,7 +421,7 @@ fn after_a_crash_in_the_handler_another_process_calls_it_again_a_minute_later() 
     // The process ends without another message.
     assert_eq!(crashing.next_message(), None);
     assert!(!crashing.finish().status.success(), "it crashed");
-    let due = fixture.stored("SELECT due_at FROM handler_queue");
+    let due = fixture.stored("SELECT due_at FROM work");
     assert_eq!(due - fixture.clock.now().millis(), 60_000);
     fixture.clock.advance(Duration::from_mins(1));
     let mut next_process = start(&fixture, "handle");

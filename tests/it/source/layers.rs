@@ -23,6 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "model",
             "form",
             "error",
+            "fair",
             "enums",
         ],
     ),
@@ -34,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "documents",
             "exports",
             "webhook",
+            "work",
             "write",
             "sales",
             "store",
@@ -53,6 +55,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("webhook", &["https", "store", "rules", "environment", "model", "error", "fair"]),
     // What is asked of a payment gateway, and when.
     ("payments", &["payment", "write", "sales", "store", "rules", "environment", "model", "form", "error", "fair"]),
+    // The queue of what is done later.
+    ("work", &["write", "store", "rules", "environment", "model", "error"]),
     // The pipeline of every change.
     ("write", &["sales", "store", "environment", "model", "form", "error", "fair", "enums"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),

@@ -139,8 +139,8 @@ fn add_notifications(fixture: &Fixture, other: &ticketing::Caller) {
     }
     outbox::record_failure_at(&file, issued[1].id, now);
     let waiting = "INSERT INTO notification_handlers (name, topics, seen_at) VALUES ('mail', '[]', 0);
-        INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
-            SELECT 1, 'mail', organization_id, '{\"topic\": \"order.expired\", \"data\": {
+        INSERT INTO work (id, kind, organization_id, body, due_at, created_at)
+            SELECT 1, 'call mail', organization_id, '{\"topic\": \"order.expired\", \"data\": {
                 \"order_id\": \"order_0000000000001\", \"event_id\": \"event_0000000000001\",
                 \"customer_id\": \"customer_0000000000001\"}}', 0, 0 FROM webhook_endpoints WHERE id = 2";
     file.run(waiting);

@@ -286,7 +286,12 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database) -> usize {
         let sql = format!("SELECT {} FROM {table} ORDER BY 1", values.join(" || ',' || "));
         let stored: Vec<String> = before.column(&sql);
         let logo = "quote((SELECT l.logo FROM ticket_logos l WHERE l.ticket_type_id = id))";
-        let sql = if table == "ticket_types" { sql.replace("quote(ticket_logo)", logo) } else { sql };
+        let sql = match &*table {
+            "ticket_types" => sql.replace("quote(ticket_logo)", logo),
+            // Since 0.4, calls of functions are work of a kind for each.
+            "handler_queue" => sql.replace("handler_queue", "work").replace("(handler)", "(SUBSTR(kind, 6))"),
+            _ => sql,
+        };
         assert_eq!(after.column::<String>(&sql), stored, "{table}");
         assert!(!stored.is_empty(), "the fixture has rows in {table}");
         rows += stored.len();

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ticketing::error::Reason;
 use ticketing::event::{EventSettings, ListEvents};
+use ticketing::notification::NotificationTopic;
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::{ListOrganizations, Organization, UpdateOrganization};
 use ticketing::payment::{ListLedgerEntries, ListPayments, ManualMethod};
@@ -223,6 +224,25 @@ fn days_of_the_events_of_each_version_begin_at_midnight_until_that_is_set() {
         let set = fixture.service.update_event_settings(&fixture.caller, events[0].id, settings).expect("settings");
         assert_eq!(set.day_starts_at.as_deref(), Some("06:00"));
         assert!(fixture.service.check().expect("a check").is_clean());
+    }
+}
+
+/// Each fixture has a call of the function "mail" that is due.
+#[test]
+fn functions_of_a_program_are_called_with_the_notifications_of_each_version() {
+    for written in ALL {
+        let (folder, _) = written.old_database();
+        let (calls, called) = std::sync::mpsc::channel();
+        let fixture = Fixture::in_folder(folder, |builder| {
+            builder.handler_threads(false).on_notification("mail", move |_, notification| {
+                Ok(calls.send((notification.attempt, notification.details.topic()))?)
+            })
+        });
+        fixture.set_clock(written.recorded()["now"].as_str().expect("a time"));
+        let _ = fixture.service.deliver_due_notifications();
+        assert_eq!(called.try_recv(), Ok((1, NotificationTopic::OrderExpired)));
+        assert!(called.try_recv().is_err(), "there is one");
+        assert_eq!(fixture.stored("SELECT COUNT(*) FROM work"), 0);
     }
 }
 

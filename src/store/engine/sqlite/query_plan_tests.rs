@@ -14,10 +14,10 @@ use crate::store::tickets::link_versions;
 use crate::store::tickets::ticket_lists;
 use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
-    attempt_results, attempts, deliveries, endpoints, fan_outs, handler_queue, outbox_backlog, outbox_rows,
-    subscribed_endpoints, webhook_notifications, webhook_removals, webhook_retention,
+    attempt_results, attempts, deliveries, endpoints, fan_outs, outbox_backlog, outbox_rows, subscribed_endpoints,
+    webhook_notifications, webhook_removals, webhook_retention,
 };
-use crate::store::{Bind, Query, Store, Transaction};
+use crate::store::{Bind, Query, Store, Transaction, work};
 
 /// A statement and the indexes that its plan must use.
 type Expected = (&'static str, &'static [&'static str]);
@@ -188,12 +188,12 @@ const STATEMENTS: &[Expected] = &[
     (fan_outs::NEXT, &["webhook_fan_outs_by_organization"]),
     (fan_outs::COUNT_REMAINING, &["webhook_fan_outs_by_organization"]),
     (outbox_backlog::COUNT_OF_ENDPOINT, &["webhook_outbox_waiting"]),
-    (handler_queue::DUE, &["handler_queue_due"]),
-    (handler_queue::DUE_TOO_LATE, &["handler_queue_due"]),
-    (handler_queue::NEXT_ORGANIZATION, &["handler_queue_by_organization"]),
-    (handler_queue::DUE_OF_ORGANIZATION, &["handler_queue_by_organization"]),
-    (handler_queue::OLD, &[]),
-    (handler_queue::DELETE_OLD, &[]),
+    (work::DUE, &["work_due"]),
+    (work::DUE_TOO_LATE, &["work_due"]),
+    (work::NEXT_ORGANIZATION, &["work_by_organization"]),
+    (work::DUE_OF_ORGANIZATION, &["work_by_organization"]),
+    (work::ABANDONED, &["work_due"]),
+    (work::DELETE_ABANDONED, &["work_due"]),
     (webhook_retention::OLD_DELIVERIES, &[]),
     (webhook_retention::DELETE_DELIVERIES, &[]),
     (webhook_retention::OLD_NOTIFICATIONS, &["webhook_outbox_finished"]),

@@ -476,7 +476,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         })
     }),
     ("deliver_due_notifications", |store| {
-        store.database().run("DELETE FROM handler_queue; DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs");
+        store.database().run("DELETE FROM work; DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs");
         store.fixture.service.create_order(&store.fixture.caller, store.largest_order()).expect("an order");
         Box::new(|| {
             store.fixture.service.deliver_due_notifications().expect("delivered");
@@ -545,8 +545,8 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     ("run_maintenance: old notifications of handlers", |store| {
         store.database().run(&format!(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})
-            INSERT INTO handler_queue (id, handler, organization_id, body, due_at, created_at)
-            SELECT n.i, 'mail', 1, '{{}}', 1, 1 FROM n",
+            INSERT INTO work (id, kind, organization_id, body, due_at, created_at)
+            SELECT n.i, 'call mail', 1, '{{}}', 1, 1 FROM n",
             store.size
         ));
         maintenance(store)

@@ -18,13 +18,13 @@ pub(in crate::store::engine::postgres) fn write(sender: u64, work: &CommittedWor
         .chunks(MAX_ENDPOINTS)
         .map(|chunk| chunk.iter().fold(format!("{sender}"), |text, endpoint| format!("{text} {}", endpoint.raw())))
         .collect();
-    if work.fan_outs || work.handlers {
+    if work.fan_outs || work.queued {
         if messages.is_empty() {
             messages.push(sender.to_string());
         }
         if let Some(first) = messages.first_mut() {
             first.push_str(if work.fan_outs { " f" } else { "" });
-            first.push_str(if work.handlers { " h" } else { "" });
+            first.push_str(if work.queued { " h" } else { "" });
         }
     }
     messages
@@ -40,7 +40,7 @@ pub(in crate::store::engine::postgres) fn read(message: &str, receiver: u64) -> 
     for word in words {
         match word {
             "f" => work.fan_outs = true,
-            "h" => work.handlers = true,
+            "h" => work.queued = true,
             id => work.endpoints.extend(id.parse().ok().map(WebhookId::from_raw)),
         }
     }
@@ -51,8 +51,8 @@ pub(in crate::store::engine::postgres) fn read(message: &str, receiver: u64) -> 
 mod tests {
     use super::*;
 
-    fn work(endpoints: std::ops::Range<i64>, fan_outs: bool, handlers: bool) -> CommittedWork {
-        CommittedWork { endpoints: endpoints.map(WebhookId::from_raw).collect(), fan_outs, handlers }
+    fn work(endpoints: std::ops::Range<i64>, fan_outs: bool, queued: bool) -> CommittedWork {
+        CommittedWork { endpoints: endpoints.map(WebhookId::from_raw).collect(), fan_outs, queued }
     }
 
     #[test]

@@ -27,13 +27,13 @@ pub struct MaintenanceGuard {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Wakes a thread if notifications for handlers were queued, and stops it when it is dropped.
+/// Wakes a thread if work was added, and stops it when it is dropped.
 #[derive(Debug)]
 struct Waker(SyncSender<()>);
 
 impl CommitListener for Waker {
     fn on_commit(&self, work: &CommittedWork) {
-        if work.handlers {
+        if work.queued {
             // If the channel is full, the thread is about to wake.
             let _ = self.0.try_send(());
         }
@@ -41,35 +41,23 @@ impl CommitListener for Waker {
 }
 
 /// Tells a thread when to stop, and when there is work.
-pub(in crate::service) struct StopSignal(Receiver<()>);
+pub(crate) struct StopSignal(Receiver<()>);
 
 impl StopSignal {
     /// Waits for `pause`, until there is work, or until the thread should stop. Returns whether it should.
-    pub(in crate::service) fn wait(&self, pause: Duration) -> bool {
+    pub(crate) fn wait(&self, pause: Duration) -> bool {
         self.0.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected)
     }
 
-    /// Waits for `pause`, also if there is work, or until the thread should stop. Returns whether it should.
-    pub(in crate::service) fn wait_in_full(&self, pause: Duration) -> bool {
-        let start = SystemClock.monotonic();
-        loop {
-            let rest = pause.saturating_sub(SystemClock.monotonic().saturating_sub(start));
-            match self.0.recv_timeout(rest) {
-                Ok(()) => {}
-                Err(error) => return error == RecvTimeoutError::Disconnected,
-            }
-        }
-    }
-
     /// Whether the thread should stop.
-    pub(in crate::service) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.try_recv() == Err(TryRecvError::Disconnected)
     }
 }
 
 impl MaintenanceGuard {
-    /// Starts a thread. Commits of `store` that queue notifications for handlers wake it.
-    pub(in crate::service) fn start(
+    /// Starts a thread. Commits of `store` that add work wake it.
+    pub(crate) fn start(
         &mut self,
         name: &str,
         store: Option<&Store>,
@@ -89,12 +77,12 @@ impl MaintenanceGuard {
     }
 
     /// Tells the threads to end after a run in progress, and does not wait for it.
-    pub(in crate::service) fn signal_stop(&mut self) {
+    pub(crate) fn signal_stop(&mut self) {
         self.wakers.clear();
     }
 
     /// Lets the threads end after a run in progress.
-    pub(in crate::service) fn stop_without_waiting(mut self) {
+    pub(crate) fn stop_without_waiting(mut self) {
         self.threads.clear();
     }
 }
