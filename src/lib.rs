@@ -111,7 +111,7 @@
 //!   [`payment_completed`](TicketingService::payment_completed) or
 //!   [`payment_failed`](TicketingService::payment_failed). Without a gateway, organizers mark orders as paid;
 //! - [`Builder::on_notification`], which calls a function of the program with every change, to send e-mails for
-//!   example. [`subscribe`](TicketingService::subscribe) is the best-effort alternative for views;
+//!   example;
 //! - [`Builder::webhook_sender`], which starts the threads that send webhooks.
 //!   [`start_webhook_sender`](TicketingService::start_webhook_sender) does the same later. They need the feature
 //!   `ring`, or [another way](webhook#sending) to provide cryptography;
@@ -297,14 +297,12 @@ pub mod organization {
     pub use crate::model::values::secret::Secret;
 }
 
-/// Notifications inside the program: for functions, durably ([`Builder::on_notification`]), and for views, best effort
-/// ([`TicketingService::subscribe`]).
+/// Notifications for functions of the program: see [`Builder::on_notification`].
 pub mod notification {
     pub use crate::model::notifications::handler_notification::*;
     pub use crate::model::notifications::notification::Notification;
     pub use crate::model::notifications::notification_data::*;
     pub use crate::model::notifications::notification_types::{NotificationDetails, NotificationTopic};
-    pub use crate::service::NotificationReceiver;
 }
 
 /// Ids: one type for each kind of resource.

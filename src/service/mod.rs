@@ -30,7 +30,6 @@ mod reconciliation;
 
 mod state;
 
-pub use figures::subscriptions::NotificationReceiver;
 pub use opening::builder::Builder;
 pub use opening::close::{CloseError, WeakTicketingService};
 pub use opening::database_file::DatabaseFile;

@@ -42,7 +42,6 @@ pub(crate) mod work;
 
 pub(crate) use commits::commit_notifier::{CommitListener, CommittedWork};
 pub(crate) use commits::counters::CommitEvent;
-pub(crate) use commits::subscriber_queues::Subscription;
 pub(crate) use engine::{
     Bind, EngineOptions, EventKey, Location, Lock, LockedEvent, MigrationOptions, ReaderOptions, Row, Savepoint,
     Transaction,

@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::check;
 use super::commits::commit_notifier::CommitListener;
 use super::commits::counters::Counters;
-use super::commits::subscriber_queues::Subscription;
 use super::engine::{
     self, AfterCommit, ClosingResult, Engine, EngineOptions, EventKey, Isolation, JobEvent, Location, LockedEvent,
     ReaderOptions, SqliteEngine, Tables, Transaction,
@@ -212,16 +211,6 @@ impl Store {
     /// Returns a number that changes whenever a change of the webhook endpoint is committed through this store.
     pub(crate) fn endpoint_changes(&self, endpoint: WebhookId) -> u64 {
         self.after_commit.commit_notifier.endpoint_changes(endpoint)
-    }
-
-    /// Subscribes to the notifications of the commits of this store. The subscription ends when it is dropped.
-    pub(crate) fn subscribe(&self, capacity: usize) -> Arc<Subscription> {
-        self.after_commit.subscriptions.add(capacity)
-    }
-
-    /// Ends all subscriptions, because the store is being closed.
-    pub(crate) fn end_subscriptions(&self) {
-        self.after_commit.subscriptions.end();
     }
 
     pub(crate) fn is_file(&self) -> bool {

@@ -44,15 +44,14 @@ impl serde::Serialize for WebhookNotification {
     }
 }
 
-/// A notification inside the program, with its organization: from
-/// [`Builder::on_notification`](crate::Builder::on_notification) or
-/// [`subscribe`](crate::TicketingService::subscribe).
+/// A notification for a function of the program, with its organization: see
+/// [`Builder::on_notification`](crate::Builder::on_notification).
 ///
 /// A webhook receiver gets a [`WebhookNotification`](crate::webhook::WebhookNotification).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// The id, which is the same for every call of a handler with this notification, and for all subscriptions. Each
+    /// The id, which is the same for every call of a handler with this notification. Each
     /// handler has an id of its own, and so has a webhook that reports the same change.
     pub id: NotificationId,
     /// The organization whose data has changed. [`act_for`](crate::TicketingService::act_for) returns a caller for it.

@@ -4,4 +4,3 @@
 mod exports;
 pub(super) mod organization_usage;
 pub(super) mod statistics;
-pub(super) mod subscriptions;

@@ -138,8 +138,6 @@ impl Builder {
     ///
     /// When the service is closed or dropped, a call in progress has two seconds to end.
     ///
-    /// A view that may miss notifications can [subscribe](TicketingService::subscribe) instead: nothing is stored then.
-    ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
     /// # let path = folder.path().join("hall.db");

@@ -91,7 +91,7 @@ impl TicketingService {
     /// From this call on, every operation of the other handles fails with
     /// [`Error::Unavailable`](crate::Error::Unavailable). Operations that are running finish. The threads that the
     /// [`Builder`](crate::Builder) has started are stopped, which can take a few seconds longer than `timeout`.
-    /// [Subscriptions](Self::subscribe) end. Then the method waits up to `timeout` for the other handles to be dropped.
+    /// Then the method waits up to `timeout` for the other handles to be dropped.
     ///
     /// The write-ahead log remains if another process has the database open.
     ///
@@ -114,8 +114,6 @@ impl TicketingService {
         let queues = std::mem::take(&mut *self.inner.queues.locked());
         background.stop();
         drop(queues);
-        // A thread that waits for notifications may have a handle of the service.
-        self.store_in_operation().end_subscriptions();
         let mut inner = self.inner;
         let mut remaining = timeout;
         loop {

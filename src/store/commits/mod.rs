@@ -1,5 +1,4 @@
-//! What is reported when a transaction is durable: to counters, to the webhook sender, to subscribers.
+//! What is reported when a transaction is durable: to counters, and to the threads that have work.
 
 pub(super) mod commit_notifier;
 pub(super) mod counters;
-pub(super) mod subscriber_queues;

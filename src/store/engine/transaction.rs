@@ -12,8 +12,6 @@ use super::sql::violation::StatementError;
 use super::transaction_cache::TransactionCache;
 use crate::environment::Environment;
 use crate::error::{Error, Result, Unavailable};
-use crate::model::notifications::notification::Notification;
-use crate::model::notifications::notification_types::NotificationDetails;
 use crate::model::values::id::{Id, Kind, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::commits::counters::CommitEvent;
@@ -56,8 +54,6 @@ pub(crate) struct Transaction<'c> {
     now: Timestamp,
     environment: &'c Environment,
     recorded: RefCell<Recorded>,
-    /// Whether the notifications of the transaction are recorded. The default is `false`.
-    pub(super) has_subscribers: bool,
     written_bytes: Cell<u64>,
     statements: Cell<u64>,
     /// The default is an empty one.
@@ -70,8 +66,6 @@ pub(crate) struct Transaction<'c> {
 #[derive(Default)]
 pub(in crate::store) struct Recorded {
     pub(super) events: Vec<CommitEvent>,
-    /// Empty if there are no subscribers.
-    pub(super) notifications: Vec<Notification>,
     /// What the caller does then.
     pub(super) follow_ups: Vec<FollowUp>,
 }
@@ -82,7 +76,6 @@ pub(in crate::store) type FollowUp = Box<dyn FnOnce() + Send>;
 impl Recorded {
     pub(super) fn append(&mut self, mut other: Self) {
         self.events.append(&mut other.events);
-        self.notifications.append(&mut other.notifications);
     }
 }
 
@@ -94,7 +87,6 @@ impl<'c> Transaction<'c> {
             now,
             environment,
             recorded: RefCell::default(),
-            has_subscribers: false,
             written_bytes: Cell::new(0),
             statements: Cell::new(0),
             cache: Rc::default(),
@@ -124,19 +116,6 @@ impl<'c> Transaction<'c> {
     /// The sum of a number of each recorded event.
     pub(in crate::store) fn sum_recorded(&self, number: impl Fn(&CommitEvent) -> usize) -> usize {
         self.recorded.borrow().events.iter().map(number).sum()
-    }
-
-    /// Whether this process has subscribers, for which notifications are recorded.
-    pub(in crate::store) fn has_subscribers(&self) -> bool {
-        self.has_subscribers
-    }
-
-    /// Records a notification for the subscribers, who receive it when the transaction is durable.
-    pub(in crate::store) fn record_notification(&self, organization: OrganizationId, details: NotificationDetails) {
-        let id = self.new_id();
-        let notification =
-            Notification { id, organization_id: organization, created_at: self.now, attempt: 1, details };
-        self.recorded.borrow_mut().notifications.push(notification);
     }
 
     /// Lets the caller do this when the transaction is durable: on its thread, before it gets the result.
@@ -292,9 +271,9 @@ impl<'c> Transaction<'c> {
     pub(crate) fn savepoint<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<Savepoint<T>> {
         self.count_statement(&[]);
         self.connection.set_savepoint()?;
-        let (events, notifications, follow_ups) = {
+        let (events, follow_ups) = {
             let recorded = self.recorded.borrow();
-            (recorded.events.len(), recorded.notifications.len(), recorded.follow_ups.len())
+            (recorded.events.len(), recorded.follow_ups.len())
         };
         let worked = work(self).and_then(|value| self.connection.release_savepoint().map(|()| value));
         match worked {
@@ -305,7 +284,6 @@ impl<'c> Transaction<'c> {
                 self.clear_cache();
                 let mut recorded = self.recorded.borrow_mut();
                 recorded.events.truncate(events);
-                recorded.notifications.truncate(notifications);
                 recorded.follow_ups.truncate(follow_ups);
                 Ok(Savepoint::RolledBack(error))
             }

@@ -36,21 +36,18 @@ pub(crate) fn register(tx: &Transaction<'_>, name: &str, topics: &[NotificationT
     Ok(())
 }
 
-/// Adds a call of every function for each change of its topics, and records a notification for the subscribers.
+/// Adds a call of every function for each change of its topics.
 pub(crate) fn enqueue(
     tx: &Transaction<'_>,
     organization: OrganizationId,
     changes: impl IntoIterator<Item = NotificationDetails>,
 ) -> Result<()> {
     let handlers = change_context::handlers(tx, organization)?;
-    if handlers.is_empty() && !tx.has_subscribers() {
+    if handlers.is_empty() {
         return Ok(());
     }
     for details in changes {
         insert(tx, organization, &handlers, &details)?;
-        if tx.has_subscribers() {
-            tx.record_notification(organization, details);
-        }
     }
     Ok(())
 }

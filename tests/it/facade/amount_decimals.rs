@@ -184,13 +184,6 @@ fn assert_amounts_of_notifications(fixture: &Fixture, next: impl Fn() -> Notific
 }
 
 #[test]
-fn in_notifications_of_a_subscription() {
-    let fixture = Fixture::new();
-    let changes = fixture.service.subscribe(100);
-    assert_amounts_of_notifications(&fixture, || changes.try_recv().expect("a notification"));
-}
-
-#[test]
 fn in_notifications_of_a_handler() {
     let (calls, received) = channel();
     let with_handler = |builder: Builder| {

@@ -66,7 +66,6 @@ mod sale_states;
 mod scopes;
 mod shared_parts;
 mod snapshots;
-mod subscriptions;
 mod summary;
 mod suspended_handlers;
 mod tenants;

@@ -1,5 +1,7 @@
 //! The notifications about money that goes back: refunds, disputes, and payments that complete no order.
 
+use std::sync::mpsc::channel;
+
 use serde_json::{Value, json};
 use ticketing::notification::NotificationDetails;
 use ticketing::order::Order;
@@ -13,6 +15,7 @@ use ticketing::webhook::{EventType, WebhookNotification};
 use EventType::{DisputeClosed, DisputeOpened, PaymentReturned, RefundFailed, RefundSucceeded};
 
 use crate::common::outbox::{SALE_NOTIFICATIONS, insert_webhook};
+use crate::common::webhooks::TIMEOUT;
 use crate::common::*;
 
 /// The text with which the gateway reports a refund that has failed.
@@ -20,7 +23,10 @@ const PROBLEM: &str = "account 4711 at gateway.internal is closed";
 
 /// A fixture with an endpoint for all notifications about money.
 fn fixture() -> Fixture {
-    let fixture = Fixture::new();
+    with_endpoint(Fixture::new())
+}
+
+fn with_endpoint(fixture: Fixture) -> Fixture {
     let types = [RefundSucceeded, RefundFailed, DisputeOpened, DisputeClosed, PaymentReturned];
     insert_webhook(&fixture.database(), fixture.caller.organization(), &types);
     fixture
@@ -333,9 +339,11 @@ fn a_payment_that_the_gateway_cannot_refund_is_to_be_given_back_by_hand() {
 
 #[test]
 fn functions_of_the_program_get_what_webhooks_get_and_other_endpoints_get_nothing_new() {
-    let fixture = fixture();
+    let (calls, received) = channel();
+    let fixture = with_endpoint(Fixture::with_gateway(|builder| {
+        builder.on_notification("test", move |_, notification| Ok(calls.send(notification.details.clone())?))
+    }));
     insert_webhook(&fixture.database(), fixture.caller.organization(), &SALE_NOTIFICATIONS);
-    let receiver = fixture.service.subscribe(100);
     let order = paid(&fixture);
     pay_and_refund(&fixture, &order, "pi_2", 2500);
     let dispute = GatewayDispute::new("dp_1", eur(2500), "EUR");
@@ -360,8 +368,7 @@ fn functions_of_the_program_get_what_webhooks_get_and_other_endpoints_get_nothin
     let kinds: Vec<&str> = about_money.iter().map(|row| row.kind.as_str()).collect();
     let expected = ["payment.returned", "refund.succeeded", "dispute.opened", "dispute.closed", "refund.failed"];
     assert_eq!(kinds, expected);
-    let received: Vec<_> = std::iter::from_fn(|| receiver.try_recv().ok()).map(|received| received.details).collect();
-    let received: Vec<_> =
-        received.into_iter().filter(|details| expected.contains(&details.topic().as_str())).collect();
-    assert_eq!(received, sent);
+    let received = std::iter::from_fn(|| received.recv_timeout(TIMEOUT).ok());
+    let received = received.filter(|details| expected.contains(&details.topic().as_str()));
+    assert_eq!(received.take(sent.len()).collect::<Vec<_>>(), sent);
 }

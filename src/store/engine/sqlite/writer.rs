@@ -165,8 +165,7 @@ impl GroupCommit {
         });
         let wal_pages = Database::take_wal_pages();
 
-        // Before the answers, so that a caller that was answered finds its commit in the statistics, and its
-        // notifications in the subscriptions.
+        // Before the answers, so that a caller that was answered finds its commit in the statistics.
         let committed = match committed {
             Ok(recorded) => {
                 let duration = self.instant().saturating_sub(start);
@@ -268,9 +267,7 @@ struct JobContext<'c> {
 
 impl JobContext<'_> {
     fn transaction(&self) -> Transaction<'_> {
-        let GroupCommit { environment, after_commit, .. } = self.group_commit;
-        let mut transaction = self.database.transaction(environment);
-        transaction.has_subscribers = after_commit.has_subscribers();
+        let mut transaction = self.database.transaction(&self.group_commit.environment);
         transaction.cache = Rc::clone(&self.cache);
         transaction.others_wait = Some(self.others_wait);
         transaction

@@ -49,16 +49,12 @@ pub const READS: &[&str] = &[
     "ready",
     "reconcile",
     "record_page_view",
-    "recv",
-    "recv_timeout",
     // Threads that make backups, run the maintenance and send webhooks.
     "start_backups",
     "start_maintenance",
     "start_webhook_sender",
     "statistics",
     "stopped",
-    "subscribe",
-    "try_recv",
     "upgrade",
 ];
 

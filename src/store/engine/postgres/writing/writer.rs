@@ -337,7 +337,6 @@ impl PostgresWriter {
         let ran = job.run(&|| {
             let now = if self.uses_server_clock { began_at } else { self.environment.now() };
             let mut transaction = Transaction::new(connection, now, &self.environment);
-            transaction.has_subscribers = self.after_commit.has_subscribers();
             transaction.cache = Rc::clone(cache);
             transaction
         });
