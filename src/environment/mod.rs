@@ -4,7 +4,6 @@
 mod ids;
 mod locks;
 mod manual;
-mod reused_threads;
 mod system;
 
 use std::fmt;
@@ -15,7 +14,6 @@ use ids::IdSource;
 pub(crate) use ids::first_of;
 pub(crate) use locks::Locked;
 pub use manual::{ManualClock, SeededEntropy};
-pub(crate) use reused_threads::ReusedThreads;
 pub use system::{SystemClock, SystemEntropy};
 
 #[cfg(feature = "documents")]

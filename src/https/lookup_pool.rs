@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::exchange;
 use super::resolver::Resolver;
-use crate::environment::{Locked, ReusedThreads};
+use crate::environment::Locked;
 use crate::fair::{Permit, Semaphore, Tenant};
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
@@ -48,7 +48,6 @@ type LookupResult = Result<Vec<IpAddr>, LookupError>;
 /// Threads that resolve names.
 pub(crate) struct LookupPool {
     resolver: Arc<dyn Resolver>,
-    threads: ReusedThreads,
     permits: Semaphore,
     /// Additional permits for names that are throttled.
     for_throttled: Semaphore,
@@ -61,7 +60,6 @@ impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
         Self {
             resolver,
-            threads: ReusedThreads::new("ticketing-lookup"),
             permits: Semaphore::new(max_threads),
             for_throttled: Semaphore::new(max_threads.div_ceil(2)),
             fast_names: Mutex::default(),
@@ -85,7 +83,8 @@ impl LookupPool {
             // Fails after the timeout: the receiver has been dropped.
             let _ = sender.send((found, exchange::now().saturating_sub(started) <= FAST_LIMIT));
         };
-        self.threads.run(look_up).map_err(|_| LookupError::NotFound)?;
+        let thread = std::thread::Builder::new().name("ticketing-lookup".to_owned()).spawn(look_up);
+        thread.map_err(|_| LookupError::NotFound)?;
         loop {
             let left = self.time_left(gives_up_at).inspect_err(|error| {
                 if *error == LookupError::TimedOut {
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_addresses_is_not_found_and_a_panic_does_not_end_the_thread() {
+    fn a_name_without_addresses_is_not_found_and_a_panic_returns_its_permit() {
         let (_, pool) = pool(1);
         for host in ["none", "error", "panic", "panic"] {
             assert_eq!(resolve(&pool, 1, host, LONG), Err(LookupError::NotFound), "{host}");

@@ -1,4 +1,4 @@
-//! Calls to the payment gateway: each runs on another thread than that of its caller, has a timeout, and needs a permit. Organizations
+//! Calls to the payment gateway: each runs on a thread of its own, has a timeout, and needs a permit. Organizations
 //! share the permits, and each leaves some to the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,6 @@ use super::{
     CheckoutTerms, GatewayError, GatewayNotice, NoticeError, NoticeHeaders, PaymentGateway, PaymentMode,
     PaymentWebhooks, StatementLine, StatementRequest,
 };
-use crate::environment::ReusedThreads;
 use crate::fair::{Semaphore, Tenant};
 use crate::model::sale::gateway_account::{GatewayIdentity, GatewayKey};
 use crate::model::values::amount::Amount;
@@ -35,7 +34,6 @@ pub(crate) struct GatewayCalls {
     mode: PaymentMode,
     limits: CallLimits,
     permits: Semaphore,
-    threads: ReusedThreads,
     /// Additional permits for background work: each call needs one of these too.
     in_background: Semaphore,
     /// Additional permits for notices.
@@ -83,7 +81,6 @@ impl GatewayCalls {
             gateway,
             limits,
             permits: Semaphore::new(limits.max_concurrent),
-            threads: ReusedThreads::new("ticketing-gateway"),
             in_background: up_to(MAX_IN_BACKGROUND, 2),
             for_notices: up_to(MAX_FOR_NOTICES, 4),
             for_pages: up_to(MAX_FOR_PAGES, 4),
@@ -220,8 +217,8 @@ impl GatewayCalls {
         }))
     }
 
-    /// Calls the gateway for an organization on another thread, in the current tracing span, and waits for its answer
-    /// until the timeout. That thread holds the permit until the gateway returns, also after the timeout. Returns
+    /// Calls the gateway for an organization on a new thread, in the current tracing span, and waits for its answer
+    /// until the timeout. The thread holds the permit until the gateway returns, also after the timeout. Returns
     /// [`GatewayError::NotExecuted`] if the organization has as many calls running as are free or the thread cannot be
     /// started, and [`GatewayError::Unavailable`] if the timeout passes or the gateway panics.
     pub(crate) fn call<T: Send + 'static>(
@@ -238,8 +235,8 @@ impl GatewayCalls {
             // Fails after the timeout: the receiver has been dropped.
             let _ = sender.send(span.in_scope(|| work(&*gateway)));
         };
-        let started = self.threads.run(run);
-        started.map_err(|error| GatewayError::NotExecuted(format!("cannot start a thread: {error}")))?;
+        let thread = std::thread::Builder::new().name("ticketing-gateway".to_owned()).spawn(run);
+        thread.map_err(|error| GatewayError::NotExecuted(format!("cannot start a thread: {error}")))?;
         match self.wait_for(&receiver) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {
