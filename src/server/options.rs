@@ -31,10 +31,10 @@ pub struct ServerOptions {
     /// each client.
     pub connections: usize,
     /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
-    /// 256, at least 4. Further requests are refused with 503. An eighth is kept for authentication and for reads of
-    /// one resource. Of the rest, an organization may hold at most as many as are free, so at most half. If all of its
-    /// requests wait, for a lock of its own or for the gateway, other organizations still have the other half. Requests
-    /// that may call the payment gateway can use three quarters of the rest. Keep the [calls to the
+    /// 256, at least 4. Further requests are refused with 503. An eighth is kept for pages for customers, authentication
+    /// and reads of one resource. Of the rest, an organization may hold at most as many as are free, so at most half. If
+    /// all of its requests wait, for a lock of its own or for the gateway, other organizations still have the other
+    /// half. Requests that may call the payment gateway can use three quarters of the rest. Keep the [calls to the
     /// gateway](crate::Builder::gateway_calls) (128 by default) below these, so that free orders need not wait for it.
     /// Health checks and metrics need none of them. The runtime's `max_blocking_threads` (512 by default) must not be
     /// lower, or requests wait.

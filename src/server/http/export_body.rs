@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::blocking::BlockingService;
+use super::blocking::{BlockingService, Class};
 use super::caller::api_key;
 use super::held_bytes::Owner;
 use crate::exports::{ExportFile, ExportFormat};
@@ -63,7 +63,7 @@ pub(in crate::server) async fn call(
 ) -> Result<Response, Problem> {
     let mut holding = state.export_files.begin(Owner::of_tenant(tenant), &request.extensions);
     holding.resize(0, false)?;
-    let mut response = state.service.call(tenant, work).await?;
+    let mut response = state.service.call(Class::Store, tenant, work).await?;
     if let Some(export) = response.extensions_mut().remove().and_then(Arc::<ExportFile>::into_inner) {
         holding.resize(export.bytes, false)?;
         let key = api_key(&request.headers).filter(|_| request.extensions.get::<Caller>().is_none());
@@ -90,7 +90,7 @@ async fn key_revoked(service: BlockingService, tenant: Tenant, key: Option<Strin
     loop {
         sleep(CHECK_INTERVAL).await;
         let key = key.clone();
-        let checked = service.look_up(tenant, move |service| Ok(service.authenticate(key)?)).await;
+        let checked = service.call(Class::LookUp, tenant, move |service| Ok(service.authenticate(key)?)).await;
         if checked.is_err_and(|problem| problem.status().is_client_error()) {
             return;
         }

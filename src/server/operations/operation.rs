@@ -23,7 +23,7 @@ use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrganizationId;
-use crate::server::http::blocking::WaitsFor;
+use crate::server::http::blocking::Class;
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 #[cfg(feature = "documents")]
 use crate::server::http::representation::Representation;
@@ -70,7 +70,8 @@ pub(in crate::server) struct Operation {
     pub(in crate::server) idempotent: bool,
     /// Whether some requests are refused without an `Idempotency-Key`.
     pub(in crate::server) may_require_key: bool,
-    pub(in crate::server) waits_for: WaitsFor,
+    /// Decides which permits a request needs.
+    pub(in crate::server) class: Class,
     /// Whether it fails if the payment gateway returns no checkout.
     pub(in crate::server) starts_checkout: bool,
     /// Whether the key of a door link may call it only for few orders.
@@ -144,6 +145,7 @@ impl Operation {
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
         let idempotent = method == Method::POST;
+        let is_look_up = method == Method::GET && matches!(input, Input::None);
         let query =
             if let Input::Query(schema) = input { schema(&mut NamedSchemas::default()) } else { serde_json::json!({}) };
         let query_names = query["properties"].as_object().into_iter().flat_map(|names| names.keys().cloned()).collect();
@@ -159,7 +161,7 @@ impl Operation {
             success,
             idempotent,
             may_require_key: false,
-            waits_for: WaitsFor::Store,
+            class: if is_look_up { Class::LookUp } else { Class::Store },
             starts_checkout: false,
             looks_up_order: false,
             is_compressed: false,
@@ -203,7 +205,7 @@ impl Operation {
         let operation = Self::new(route, Method::GET, Input::None, success, move |call| {
             Ok(Representation::document(run(call)?).send(&call.head.headers))
         });
-        Self { waits_for: WaitsFor::Document, ..operation }
+        Self { class: Class::Document, ..operation }
     }
 
     /// `GET` of an exported file.
@@ -214,14 +216,13 @@ impl Operation {
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
         let success = Success { status: StatusCode::OK, is_export: true, ..Success::NO_CONTENT };
-        let operation = Self::new(route, Method::GET, Input::Query(query), success, run);
-        Self { waits_for: WaitsFor::Export, ..operation }
+        Self::new(route, Method::GET, Input::Query(query), success, run)
     }
 
     /// The operation may look at many rows.
     #[cfg(feature = "exports")]
     pub(in crate::server) fn searches(self) -> Self {
-        Self { waits_for: WaitsFor::Search, ..self }
+        Self { class: Class::Store, ..self }
     }
 
     /// The same operation, for which the key needs this scope too.
@@ -328,7 +329,7 @@ impl Operation {
 
     /// The operation may call the payment gateway.
     pub(in crate::server) fn calls_gateway(self) -> Self {
-        Self { waits_for: WaitsFor::Gateway, ..self }
+        Self { class: Class::Gateway, ..self }
     }
 
     /// The operation asks the payment gateway for a checkout, and fails with 502 if it returns none.
@@ -349,11 +350,6 @@ impl Operation {
     /// Whether the operation reads a request body.
     pub(in crate::server) fn reads_body(&self) -> bool {
         matches!(self.input, Input::Body(_) | Input::OptionalBody(_))
-    }
-
-    /// Whether the operation only looks up one resource.
-    pub(in crate::server) fn is_look_up(&self) -> bool {
-        self.method == Method::GET && matches!(self.input, Input::None) && self.waits_for == WaitsFor::Store
     }
 
     /// Checks that the body is JSON, if the operation reads one.

@@ -16,6 +16,8 @@ use super::operation::{BASE, Operation};
 use super::request;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::base_path::base_path;
+#[cfg(feature = "event-pages")]
+use crate::server::http::blocking::Class;
 use crate::server::responses::page_responses::{accepted_languages, accepts_html, problem_response, with_page_headers};
 use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
@@ -123,7 +125,7 @@ async fn home_page(state: &AppState, base: String, accepted: Vec<String>) -> Res
             None => pages::home_page(&base, &accepted)?,
         })
     };
-    state.service.call_with(&state.service.pages, None, render).await
+    state.service.call(Class::Page, None, render).await
 }
 
 #[cfg(not(feature = "event-pages"))]

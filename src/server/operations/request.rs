@@ -17,9 +17,7 @@ use crate::enums::scope::Scope;
 use crate::error::Error;
 use crate::fair::Tenant;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
-use crate::server::http::blocking::BlockingService;
-#[cfg(feature = "exports")]
-use crate::server::http::blocking::WaitsFor;
+use crate::server::http::blocking::{BlockingService, Class};
 use crate::server::http::body::{self, MAX_BYTES, RequestBody};
 use crate::server::http::call::Call;
 use crate::server::http::caller::{api_key, logged_in};
@@ -58,7 +56,7 @@ pub(in crate::server) async fn refuse(state: AppState, problem: Problem, request
     let request = IncomingRequest::new(&state, head);
     let authenticated = Arc::clone(&request);
     let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
-    let result = state.service.look_up(request.likely_tenant(), authenticate).await;
+    let result = state.service.call(Class::LookUp, request.likely_tenant(), authenticate).await;
     request.finish(result.and(Err(problem)))
 }
 
@@ -72,8 +70,10 @@ async fn authorize_and_execute(
     parameters: Vec<String>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Operation { waits_for, route: Route { scope, .. }, .. } = *operation;
-    let is_look_up = operation.is_look_up();
+    let Operation { class, route: Route { scope, .. }, .. } = *operation;
+    let is_look_up = class == Class::LookUp;
+    #[cfg(feature = "exports")]
+    let is_export = operation.success.is_export;
     let mut tenant = request.likely_tenant();
     let mut caller = None;
     let mut body = operation.reads_body().then(|| RequestBody::up_to(MAX_BYTES, body));
@@ -85,7 +85,7 @@ async fn authorize_and_execute(
     if !has_arrived || (tenant.is_none() && !is_look_up) {
         let first = Arc::clone(request);
         let authorize = move |service: &TicketingService| first.authorize(service, scope);
-        let authorized = Box::pin(service.look_up(tenant, authorize)).await?;
+        let authorized = Box::pin(service.call(Class::LookUp, tenant, authorize)).await?;
         tenant = Some(authorized.organization);
         caller = Some(authorized);
     }
@@ -100,16 +100,16 @@ async fn authorize_and_execute(
         executed.execute(service, &operation, &parameters, &caller, body)
     });
     #[cfg(feature = "exports")]
-    if waits_for == WaitsFor::Export {
+    if is_export {
         return Box::pin(export_body::call(&request.state, tenant, &request.head, run)).await;
     }
-    let result = match service.additional_permits(waits_for) {
+    let run = move |service: &TicketingService| match is_look_up {
         // The key and the resource are looked up in one transaction.
-        _ if is_look_up => service.look_up(tenant, |service| service.with_look_ups(|| run(service))?).await,
-        Some(permits) => service.call_with(permits, tenant, run).await,
-        None => service.call(tenant, run).await,
+        true => service.with_look_ups(|| run(service))?,
+        false => run(service),
     };
-    request.holding().hold(result?, is_write)
+    let response = service.call(class, tenant, run).await?;
+    request.holding().hold(response, is_write)
 }
 
 /// A request below `/v1`, without its body.

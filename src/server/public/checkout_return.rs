@@ -9,7 +9,7 @@ use axum::routing::get;
 
 use super::checkout_routes::{PathParams, redirect, respond, token};
 use crate::pages;
-use crate::server::http::blocking::BlockingService;
+use crate::server::http::blocking::{BlockingService, Class};
 use crate::server::http::query;
 use crate::server::http::representation::{Representation, prefers_gzip};
 use crate::server::responses::page_responses::accepted_languages;
@@ -50,8 +50,9 @@ async fn settle(
     request: HeaderMap,
 ) -> Result<Response, Problem> {
     let known = session.clone();
-    let organization =
-        service.look_up(None, move |service| Ok(service.payments().organization_of_checkout(&known)?)).await?;
+    let organization = service
+        .call(Class::LookUp, None, move |service| Ok(service.payments().organization_of_checkout(&known)?))
+        .await?;
     let settle = move |service: &TicketingService| {
         let settled = service.payments().settle_for_page(&session)?;
         if let Some(url) = settled.redirect_url {
@@ -66,5 +67,5 @@ async fn settle(
         response.headers_mut().extend(refresh(times).filter(|_| settled.outcome.is_none()));
         Ok(response)
     };
-    service.call_with(&service.pages, Some(organization), settle).await
+    service.call(Class::Page, Some(organization), settle).await
 }

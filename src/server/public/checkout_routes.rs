@@ -11,6 +11,7 @@ use axum::routing::get;
 use crate::enums::text_enum::TextEnum;
 use crate::model::payments::checkout::CheckoutOutcome;
 use crate::pages::{self, ProblemKind};
+use crate::server::http::blocking::Class;
 use crate::server::http::body::RequestBody;
 use crate::server::http::query;
 use crate::server::http::representation::{Representation, prefers_gzip};
@@ -43,7 +44,7 @@ async fn show(State(state): State<AppState>, parameters: PathParams, uri: Uri, h
         let page = pages::checkout_page(&checkout, service.now(), &languages)?;
         Ok(Representation::page(page, prefers_gzip(&headers)).send(&headers))
     };
-    respond(state.service.look_up(None, render).await, &accepted)
+    respond(state.service.call(Class::LookUp, None, render).await, &accepted)
 }
 
 async fn finish(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
@@ -66,13 +67,13 @@ async fn apply(state: &AppState, token: String, request: Request) -> Result<Resp
     // Anyone can send a form, so nothing of it is read before the token was found.
     let known = token.clone();
     let organization =
-        service.look_up(None, move |service| Ok(service.payments().find_hosted_checkout(&known)?)).await?;
+        service.call(Class::LookUp, None, move |service| Ok(service.payments().find_hosted_checkout(&known)?)).await?;
     let holding = state.memory.begin_anonymous(&head.extensions);
     let form = RequestBody::up_to(MAX_FORM_BYTES, body).read(&head.headers, holding).await?;
     let outcome = outcome(form.as_ref())
         .ok_or_else(|| Problem::malformed("the form field outcome must be success, failure or cancel"))?;
     let finish = move |service: &TicketingService| Ok(service.finish_hosted_checkout(&token, outcome)?);
-    let result = service.call_with(&service.gateway, Some(organization), finish).await?;
+    let result = service.call(Class::Gateway, Some(organization), finish).await?;
     redirect(result.redirect_url.unwrap_or(checkout))
 }
 

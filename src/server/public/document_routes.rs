@@ -16,11 +16,11 @@ use crate::documents::TicketToPrint;
 #[cfg(feature = "event-pages")]
 use crate::error::Reason;
 use crate::error::{Error, Result};
-use crate::fair::{InUseGuard, Semaphore};
+use crate::fair::InUseGuard;
 use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
 use crate::pages::{self, ProblemKind};
-use crate::server::http::blocking::BlockingService;
+use crate::server::http::blocking::Class;
 use crate::server::http::query;
 use crate::server::http::representation::{Representation, entity_tag, has_version, not_modified, prefers_gzip};
 use crate::server::responses::page_responses::{
@@ -53,7 +53,7 @@ struct Source {
     /// Reads the version of the content, from which its `ETag` is made. A document has a tag of its own.
     version: Option<Read<Option<LinkVersion>>>,
     content: Make,
-    permits: fn(&BlockingService) -> &Semaphore,
+    class: Class,
     /// Whether the page has forms, if events have pages.
     #[cfg_attr(not(feature = "event-pages"), expect(dead_code, reason = "only event pages have forms"))]
     has_forms: bool,
@@ -65,13 +65,13 @@ const TICKET: Source = Source {
     content: |service, Wanted { token, languages, gzip, .. }| {
         Ok(Representation::page(pages::ticket_page(&service.ticket_for_page(token)?, token, languages)?, *gzip))
     },
-    permits: |service| &service.pages,
+    class: Class::Page,
     has_forms: false,
 };
 const TICKET_DOCUMENT: Source = Source {
     version: None,
     content: |service, wanted| Ok(Representation::document(service.get_ticket_document_by_link(&wanted.token)?)),
-    permits: |service| &service.documents,
+    class: Class::Document,
     ..TICKET
 };
 const CALENDAR_ENTRY: Source = Source { content: calendar_entry, ..TICKET };
@@ -79,13 +79,13 @@ const ORDER: Source = Source {
     organization: TicketingService::organization_of_order_link,
     version: Some(TicketingService::version_of_order_link),
     content: |service, wanted| Ok(Representation::page(page_of_order(service, wanted)?, wanted.gzip)),
-    permits: |service| &service.pages,
+    class: Class::Page,
     has_forms: true,
 };
 const ORDER_DOCUMENT: Source = Source {
     version: None,
     content: |service, wanted| Ok(Representation::document(service.get_order_document_by_link(&wanted.token)?)),
-    permits: |service| &service.documents,
+    class: Class::Document,
     has_forms: false,
     ..ORDER
 };
@@ -179,8 +179,7 @@ fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
 /// Reads or renders the content of a link, unless the client has it. The permit of the link is returned after the work, which goes on if the
 /// client disconnects.
 ///
-/// Anybody can send tokens, so these requests use none of the permits for operations alone: also the look-up of a token
-/// needs one of those for pages.
+/// Anybody can send tokens, so a permit for pages or documents is needed first, also to look up a token.
 async fn answer(
     state: &AppState,
     head: &Parts,
@@ -201,7 +200,7 @@ async fn answer(
         let etag = version.map(|version| entity_tag(&format!("{:016x}", hash(version))));
         Ok((organization, etag, wanted, link_permit))
     };
-    let (organization, etag, wanted, link_permit) = service.call_with(&service.pages, None, find).await?;
+    let (organization, etag, wanted, link_permit) = service.call(Class::Page, None, find).await?;
     if let Some(etag) = etag.as_ref().filter(|etag| has_version(&head.headers, etag)) {
         return Ok(not_modified(etag.clone()));
     }
@@ -209,7 +208,7 @@ async fn answer(
         let _permit = link_permit;
         Ok((source.content)(service, &wanted)?)
     };
-    let content = service.call_with((source.permits)(service), Some(organization), read).await?;
+    let content = service.call(source.class, Some(organization), read).await?;
     let content = match etag {
         Some(etag) => content.with_etag(etag),
         None => content,
@@ -242,6 +241,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
+    use crate::fair::Semaphore;
     use crate::server::options::ServerOptions;
     use crate::server::state::{MAX_REQUESTS_OF_LINK as MOST, ServerState};
 
@@ -277,7 +277,7 @@ mod tests {
             drop(WORK.1.wait_while(work, |(_, may_end)| !*may_end));
             Ok(Representation::page(String::new(), false))
         },
-        permits: |service| &service.pages,
+        class: Class::Page,
         has_forms: false,
     };
 
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(request(&state, "one", HELD).await.expect("a response").status(), 503);
 
         // The control: a request whose work has not begun returns its permit.
-        let permits = take_all(&state.service.pages);
+        let permits = take_all(&state.service.quick);
         let waiting = request(&state, "another", HELD);
         tokio::task::yield_now().await;
         waiting.abort();
@@ -318,17 +318,19 @@ mod tests {
             let response = request(&state, &"0".repeat(39), source).await.expect("a response");
             response.status() == StatusCode::SERVICE_UNAVAILABLE
         };
-        let permits = take_all(&state.service.pages);
+        let permits = take_all(&state.service.quick);
         for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
             assert!(is_busy(source).await, "the token is looked up with a permit for pages");
         }
-        assert!(state.service.call(None, |_| Ok(())).await.is_ok(), "operations have permits of their own");
+        let sells = async || state.service.call(Class::Gateway, None, |_| Ok(())).await.is_ok();
+        assert!(sells().await, "orders have permits of their own");
         drop(permits);
         for source in [TICKET, TICKET_DOCUMENT, CALENDAR_ENTRY, ORDER, ORDER_DOCUMENT] {
             assert!(!is_busy(source).await);
         }
         // So do documents, after the look-up.
         let _permits = take_all(&state.service.documents);
+        assert!(sells().await);
         for source in [TICKET, CALENDAR_ENTRY, ORDER] {
             assert!(!is_busy(Source { organization: FOUND, ..source }).await);
         }

@@ -7,6 +7,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use crate::server::http::blocking::Class;
 use crate::server::prometheus::metrics::OPEN_METRICS;
 use crate::server::prometheus::prometheus_text::{self, PROMETHEUS_TEXT};
 use crate::server::responses::page_responses::accepts_html;
@@ -35,7 +36,7 @@ async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, Probl
             Err(Problem::unavailable("the store is not ready"))
         }
     };
-    state.service.check_health(check).await
+    state.service.call(Class::Health, None, check).await
 }
 
 async fn scrape(State(state): State<AppState>, request: Request) -> Result<Response, Problem> {

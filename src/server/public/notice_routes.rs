@@ -10,6 +10,7 @@ use axum::routing::post;
 use tokio::time::timeout;
 
 use crate::payment::NoticeHeaders;
+use crate::server::http::blocking::Class;
 use crate::server::http::body::RequestBody;
 use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
@@ -44,6 +45,6 @@ async fn receive(State(state): State<AppState>, request: Request) -> Result<Stat
     drop(body);
     let receive = move |service: &TicketingService| Ok(service.payments().receive_read_notices(notices).map(drop)?);
     // Whose payment it is about is known only later.
-    state.service.call_with(&state.service.gateway, None, receive).await?;
+    state.service.call(Class::Gateway, None, receive).await?;
     Ok(StatusCode::OK)
 }

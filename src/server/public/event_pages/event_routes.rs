@@ -15,6 +15,7 @@ use super::page_cache::{KeptPage, PageKey};
 use super::responses::{languages_of, names, public, refusal};
 use crate::model::sale::event_page::EventPage;
 use crate::pages::{self, Prefilled};
+use crate::server::http::blocking::Class;
 use crate::server::http::representation::{Representation, entity_tag, prefers_gzip};
 use crate::server::public::checkout_routes::PathParams;
 use crate::server::responses::problem::Problem;
@@ -69,7 +70,7 @@ async fn page_of_event(state: &AppState, parameters: PathParams, head: &Parts) -
             let page = Representation::page(html, gzip).with_etag(etag);
             Ok(KeptPage { event, organization, page, bytes })
         };
-        service.call_with(&service.pages, Some(seller), render).await
+        service.call(Class::Page, Some(seller), render).await
     };
     let kept = if is_same_for_all && !has_long_language {
         let key = PageKey { path, language, gzip };
@@ -87,11 +88,11 @@ async fn page_of_event(state: &AppState, parameters: PathParams, head: &Parts) -
 async fn read(state: &AppState, organization: String, slug: String) -> Result<EventPage, Problem> {
     let service = &state.service;
     let read = move |service: &TicketingService| Ok(service.get_event_page(&organization, &slug)?);
-    service.call_with(&service.pages, None, read).await
+    service.call(Class::Page, None, read).await
 }
 
-/// Fetches the cover of an event if it is not kept. This may wait for another host, so it needs none of the permits for
-/// pages.
+/// Fetches the cover of an event if it is not kept. This may wait for another host, so it needs a permit for documents, and
+/// none for pages.
 async fn fetch_cover(state: &AppState, page: &EventPage) -> Result<(), Problem> {
     let service = &state.service;
     let (organization, Some(url)) = (page.event.organizer_id, page.event.cover_image.clone()) else { return Ok(()) };
@@ -102,7 +103,7 @@ async fn fetch_cover(state: &AppState, page: &EventPage) -> Result<(), Problem> 
         let _ = service.cover(organization, &url);
         Ok(())
     };
-    service.call_with(&service.documents, Some(organization), fetch).await
+    service.call(Class::Document, Some(organization), fetch).await
 }
 
 /// Renders the page of an event. Returns also what its `ETag` is made of.
@@ -141,7 +142,7 @@ async fn calendar_entry(State(state): State<AppState>, parameters: PathParams, r
             let entry = pages::calendar_entry_of_event(&page, &service.url_of_event(&page)?);
             Ok(Representation::calendar_entry(format!("{slug}.ics"), entry))
         };
-        let entry = service.call_with(&service.pages, None, read).await?;
+        let entry = service.call(Class::Page, None, read).await?;
         Ok(public(entry.send(&head.headers), PAGE_AGE))
     };
     send().await.unwrap_or_else(|problem: Problem| refusal(&problem, &head.headers))

@@ -26,6 +26,7 @@ use crate::model::sale::order::CreateOrderResponse;
 use crate::model::tickets::form_token::{FormContent, TokenState};
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::pages::{self, Entries, FormError, FormNotice, FormToShow};
+use crate::server::http::blocking::Class;
 use crate::server::http::body::RequestBody;
 use crate::server::http::caller::is_cross_site;
 use crate::server::http::query;
@@ -89,7 +90,7 @@ async fn render_form(
 ) -> Result<Response, Problem> {
     let status = again.status;
     let render = move |service: &TicketingService| Ok(html_of_form(service, &place, &form, again)?);
-    let html = state.service.call_with(&state.service.pages, None, render).await?;
+    let html = state.service.call(Class::Page, None, render).await?;
     Ok(page(html, status, request))
 }
 
@@ -148,7 +149,7 @@ async fn receive(
     // Anyone can send a form, so nothing of it is read before the page was found.
     let (of_page, of_slug) = (organization.clone(), slug.clone());
     let find = move |service: &TicketingService| Ok(service.get_event_page(&of_page, &of_slug)?);
-    let event_page = service.call_with(&service.pages, None, find).await?;
+    let event_page = service.call(Class::Page, None, find).await?;
     let seller = event_page.event.organizer_id;
     let holding = state.memory.begin_anonymous(&head.extensions);
     let bytes = body.read(&head.headers, holding).await?;
@@ -167,7 +168,7 @@ async fn receive(
         let content = FormContent { event, items: &of_check, code: code.as_deref(), total };
         Ok(service.check_form(seller, &token, &content)?)
     };
-    let (token_state, made) = service.call_with(&service.pages, Some(seller), check).await?;
+    let (token_state, made) = service.call(Class::Page, Some(seller), check).await?;
     if token_state != TokenState::Usable && made.is_none() {
         return render_form(state, place, form, Again::conflict(FormNotice::SentTooLate), &head.headers).await;
     }
@@ -221,7 +222,7 @@ async fn create(
     loop {
         let (token, order) = (form.token.clone(), order.clone());
         let create = move |service: &TicketingService| Ok(service.order_from_page(seller, &token, total, order));
-        let created = service.call_with(&service.gateway, Some(seller), create).await.map_err(Refused::Problem)?;
+        let created = service.call(Class::Gateway, Some(seller), create).await.map_err(Refused::Problem)?;
         match created {
             Err(Error::IdempotencyInProgress { .. }) if started.elapsed() < MAX_WAIT => sleep(PAUSE).await,
             Err(error) => return Err(Refused::Service(error)),
@@ -252,7 +253,7 @@ async fn forward(state: &AppState, created: CreateOrderResponse) -> Result<Respo
 
 async fn token_of(state: &AppState, order: OrderId) -> Result<String, Problem> {
     let service = &state.service;
-    service.call_with(&service.pages, None, move |service| Ok(service.token_of_order(order)?)).await
+    service.call(Class::Page, None, move |service| Ok(service.token_of_order(order)?)).await
 }
 
 /// Shows the form again, with what is wrong.

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::model::sale::order::OrderStatus;
 use crate::model::values::id::OrganizationId;
 use crate::pages;
+use crate::server::http::blocking::Class;
 use crate::server::http::caller::is_cross_site;
 use crate::server::public::checkout_routes::{PathParams, redirect, token};
 use crate::server::public::document_routes::refuse;
@@ -45,7 +46,7 @@ async fn admit(state: &AppState, head: &Parts, token: &str) -> Result<Organizati
         shared.limits.count_link(&token, service.now())?;
         Ok(organization)
     };
-    service.call_with(&service.pages, None, find).await
+    service.call(Class::Page, None, find).await
 }
 
 async fn pay(State(state): State<AppState>, parameters: PathParams, request: Request) -> Response {
@@ -64,7 +65,7 @@ async fn pay(State(state): State<AppState>, parameters: PathParams, request: Req
             Err(error) => Err(error.into()),
         };
         let service = &state.service;
-        redirect(service.call_with(&service.gateway, Some(organization), pay).await?).map(with_form)
+        redirect(service.call(Class::Gateway, Some(organization), pay).await?).map(with_form)
     };
     pay().await.unwrap_or_else(|problem: Problem| refusal(&problem, &head.headers))
 }
@@ -83,7 +84,7 @@ async fn ask(State(state): State<AppState>, parameters: PathParams, request: Req
             Ok(Ok(pages::cancel_page(&shown, &token, &accepted)?))
         };
         let service = &state.service;
-        let rendered = service.call_with(&service.pages, Some(organization), render).await?;
+        let rendered = service.call(Class::Page, Some(organization), render).await?;
         Ok(rendered.map_or_else(|elsewhere| elsewhere, |html| page(html, StatusCode::OK, &head.headers)))
     };
     ask().await.unwrap_or_else(|problem: Problem| refusal(&problem, &head.headers))
@@ -100,7 +101,7 @@ async fn cancel(State(state): State<AppState>, parameters: PathParams, request: 
         let back = format!("../{token}");
         let service = &state.service;
         let cancel = move |service: &TicketingService| Ok(service.cancel_order_of_link(&token)?);
-        service.call(Some(organization), cancel).await?;
+        service.call(Class::Store, Some(organization), cancel).await?;
         redirect(back).map(with_form)
     };
     cancel().await.unwrap_or_else(|problem: Problem| refusal(&problem, &head.headers))
