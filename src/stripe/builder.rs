@@ -7,7 +7,6 @@ use rustls::crypto::CryptoProvider;
 
 use super::account::{Accounts, ConnectedAccount};
 use super::api::client::Client;
-use super::api::request_rate::{PER_OPERATION, RateLimit};
 use super::gateway::StripeGateway;
 use crate::error::{Error, Result};
 use crate::https::crypto_provider;
@@ -24,7 +23,7 @@ pub struct StripeGatewayBuilder {
     secrets: Vec<Secret>,
     accounts: Accounts,
     api_base: String,
-    requests_per_second: u32,
+    concurrent_requests: usize,
     provider: Option<Arc<CryptoProvider>>,
 }
 
@@ -37,7 +36,7 @@ impl StripeGateway {
             secrets: Vec::new(),
             accounts: Accounts::default(),
             api_base: API_BASE.to_owned(),
-            requests_per_second: PER_OPERATION,
+            concurrent_requests: 20,
             provider: None,
         }
     }
@@ -92,18 +91,16 @@ impl StripeGatewayBuilder {
         self
     }
 
-    /// Sets how many requests are sent in a second for the same operation of the API, such as creating a session.
-    /// Default:
-    /// 20. Further ones wait, for up to 10 seconds; those of different organizations take turns. Those for
-    /// [statements](crate::payment::Statements) wait until no others do, for up to 55 seconds. In live mode, all
-    /// operations together get four times as many, and in test mode as many.
+    /// Sets how many requests are sent at the same time. Default: 20. Further ones wait, for up to 10 seconds, or 55
+    /// seconds for [statements](crate::payment::Statements); those of different organizations take turns.
     ///
-    /// Stripe allows 25, and in all 100 in live mode and 25 in a sandbox ([rate
-    /// limits](https://docs.stripe.com/rate-limits)). Set more if Stripe has raised the limits of the account, and
-    /// fewer for each of several processes.
+    /// Stripe allows 25 requests in a second for an operation of its API, and in all 100 in live mode and 25 in a sandbox
+    /// ([rate limits](https://docs.stripe.com/rate-limits)). A request beyond that is sent again, after the time that
+    /// Stripe asks for or up to half a second and then twice as long each time, until 10 seconds have passed. Set more if
+    /// Stripe has raised the limits of the account, and fewer for each of several processes.
     #[must_use]
-    pub const fn requests_per_second(mut self, requests: u32) -> Self {
-        self.requests_per_second = requests;
+    pub const fn concurrent_requests(mut self, requests: usize) -> Self {
+        self.concurrent_requests = requests;
         self
     }
 
@@ -121,8 +118,7 @@ impl StripeGatewayBuilder {
     ///
     /// # Errors
     /// [`Error::Validation`] if the key is empty or has characters that cannot be sent, a signing secret is empty, the
-    /// URL of the API is not allowed, no requests may be sent in a second, or there is no implementation of
-    /// cryptography.
+    /// URL of the API is not allowed, no requests may be sent, or there is no implementation of cryptography.
     pub fn build(self) -> Result<StripeGateway> {
         if self.key.expose().trim().is_empty() {
             return Err(Error::field("secret_key", "must not be empty"));
@@ -136,13 +132,12 @@ impl StripeGatewayBuilder {
                 such as https://api.stripe.com";
             return Err(Error::field("api_base", message));
         }
-        if self.requests_per_second == 0 {
-            return Err(Error::field("requests_per_second", "must be at least 1"));
+        if self.concurrent_requests == 0 {
+            return Err(Error::field("concurrent_requests", "must be at least 1"));
         }
         let provider = crypto_provider::choose(self.provider, "StripeGatewayBuilder::crypto_provider")?;
         let livemode = livemode(self.key.expose());
-        let rate_limit = RateLimit::new(self.requests_per_second, livemode != Some(false));
-        let client = Client::new(base, &self.key, rate_limit, provider)?;
+        let client = Client::new(base, &self.key, self.concurrent_requests, provider)?;
         if livemode == Some(false) {
             tracing::warn!(
                 target: "ticketing::payment",

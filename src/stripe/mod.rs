@@ -44,9 +44,9 @@
 //! - **Statements.** The payments of the program, their refunds and their disputes are listed for a period, with
 //!   Stripe's fees: [`Statements`](crate::payment::Statements). They are known by the ids of the order and the
 //!   organization in the metadata of the payment. Only the owner of an account can write metadata: in a connected
-//!   account that is the organization, which may write any ids. These requests are sent when no other request waits.
-//! - **Rate limits.** Requests that Stripe would refuse because there were too many in a second wait for a moment, and
-//!   organizations take turns: [`StripeGatewayBuilder::requests_per_second`]. All organizations share the rate of the
+//!   account that is the organization, which may write any ids.
+//! - **Rate limits.** A request that Stripe turns away because there were too many is sent again after a moment, and
+//!   organizations take turns: [`StripeGatewayBuilder::concurrent_requests`]. All organizations share the rate of the
 //!   key: while one sells many paid orders at once, those of the others take longer, and free orders, check-in and
 //!   reads do not.
 //! - **Test mode.** [`StripeGateway::livemode`] tells whether customers pay real money. Sessions of the other mode than

@@ -16,9 +16,9 @@ use super::clock_difference::ClockCheck;
 use super::failure::{ErrorAnswer, Failure};
 use super::form::Form;
 use super::key_connection::{Authorization, KeyConnector};
-use super::request_rate::{Priority, RateLimit, operation};
 use crate::environment::{Clock, Entropy, SystemClock, SystemEntropy};
 use crate::error::{Error, Result};
+use crate::fair::{Limits, Semaphore, Tenant};
 use crate::https::ureq_traits::{Connector, DefaultResolver, RustlsConnector, TcpConnector, tls_config};
 use crate::model::values::id::OrganizationId;
 use crate::model::values::secret::Secret;
@@ -39,10 +39,12 @@ const BACKGROUND_TIMEOUT: Duration = Duration::from_mins(1);
 /// How much of this time is left to Stripe at least.
 const TIME_TO_ANSWER: Duration = Duration::from_secs(5);
 
-/// How often a request is sent again that Stripe has turned away.
+/// How often a request is sent again because Stripe says so. One that was turned away because there were too many is
+/// sent again as long as there is time.
 const MAX_REPETITIONS: u32 = 2;
 
-/// How long to wait before the first repetition, at most. Before each further one it is twice as long.
+/// How long to wait before the first repetition, at most, unless Stripe says how long. Before each further one it is
+/// twice as long.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The largest answer in bytes. A list of 100 refunds has about 100 KB, and one of 100 sessions with their charges 1
@@ -65,10 +67,12 @@ pub(in crate::stripe) const MAX_KEYS: usize = 5;
 /// What is said if all keys are used up.
 pub(in crate::stripe) const REPEATED: &str = "Stripe repeats errors that it has stored, for up to a day";
 
-/// A client with the secret key, for the requests of one organization, or for those in the background.
+/// A client with the secret key, for the requests of one organization.
 pub(in crate::stripe) struct Client {
     shared: Arc<Shared>,
-    priority: Priority,
+    organization: Tenant,
+    /// How long a request may take.
+    timeout: Duration,
     /// The connected account on whose behalf the requests are made.
     account: Option<String>,
 }
@@ -79,7 +83,8 @@ struct Shared {
     base: String,
     /// A placeholder, which the connection replaces by the key.
     authorization: HeaderValue,
-    rate_limit: RateLimit,
+    /// The requests that are sent at the same time. Organizations take turns.
+    permits: Semaphore,
     clock_check: ClockCheck,
 }
 
@@ -92,14 +97,15 @@ pub(in crate::stripe) struct Reply {
 }
 
 impl Client {
-    /// Creates a client for the API at `base`, which is https, or http on this machine.
+    /// Creates a client for the API at `base`, which is https, or http on this machine. It sends so many requests at the
+    /// same time.
     ///
     /// # Errors
     /// [`Error::Validation`] if the key cannot be sent in a header.
     pub(in crate::stripe) fn new(
         base: String,
         key: &Secret,
-        rate_limit: RateLimit,
+        concurrent_requests: usize,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self> {
         let authorization = Authorization::new(key);
@@ -122,8 +128,9 @@ impl Client {
         let connector = TcpConnector::default().chain(RustlsConnector::default()).chain(KeyConnector(authorization));
         let agent = Agent::with_parts(config, connector, DefaultResolver::default());
         let clock_check = ClockCheck::default();
-        let shared = Arc::new(Shared { agent, base, authorization: header, rate_limit, clock_check });
-        Ok(Self { shared, priority: Priority::Normal(None), account: None })
+        let permits = Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(concurrent_requests) });
+        let shared = Arc::new(Shared { agent, base, authorization: header, permits, clock_check });
+        Ok(Self { shared, organization: None, timeout: TIMEOUT, account: None })
     }
 
     /// Returns the client for the requests of an organization in an account. They take turns with those of others.
@@ -132,12 +139,12 @@ impl Client {
         organization: Option<OrganizationId>,
         account: Option<String>,
     ) -> Self {
-        Self { shared: Arc::clone(&self.shared), priority: Priority::Normal(organization), account }
+        Self { shared: Arc::clone(&self.shared), organization, timeout: TIMEOUT, account }
     }
 
-    /// Returns the client for requests in an account that are sent when no other request waits.
+    /// Returns the client for requests in an account for which nobody waits, and which may take longer.
     pub(in crate::stripe) fn in_background(&self, account: Option<String>) -> Self {
-        Self { shared: Arc::clone(&self.shared), priority: Priority::Background, account }
+        Self { shared: Arc::clone(&self.shared), organization: None, timeout: BACKGROUND_TIMEOUT, account }
     }
 
     pub(in crate::stripe) fn is_for_connected_account(&self) -> bool {
@@ -154,7 +161,7 @@ impl Client {
         let separator = if query.is_empty() { "" } else { "?" };
         let url = format!("{}/v1/{path}{separator}{query}", self.base());
         let request = || self.with_headers(http::Request::get(&url)).body(());
-        self.send(&operation("GET", path), request).map(|reply| reply.body)
+        self.send(request).map(|reply| reply.body)
     }
 
     /// Reads the objects of a list, the newest ones first, in pages. Ends with the first error of `each`.
@@ -213,35 +220,31 @@ impl Client {
             }
             request.body(form.encode())
         };
-        self.send(&operation("POST", path), request)
+        self.send(request)
     }
 
-    /// Sends a request when the rate limit allows it. It is sent again if Stripe asks for that, or has turned it away
-    /// because there were too many.
+    /// Sends a request when it may be sent. It is sent again if Stripe asks for that, or has turned it away because there
+    /// were too many: those of the same second wait here, and keep others from being sent.
     fn send<B: AsSendBody>(
         &self,
-        operation: &str,
         request: impl Fn() -> Result<http::Request<B>, http::Error>,
     ) -> Result<Reply, Failure> {
         let started = SystemClock.monotonic();
-        let timeout = if self.priority == Priority::Background { BACKGROUND_TIMEOUT } else { TIMEOUT };
-        let time_left = || timeout.saturating_sub(SystemClock.monotonic().saturating_sub(started));
+        let time_left = || self.timeout.saturating_sub(SystemClock.monotonic().saturating_sub(started));
+        let max_wait = self.timeout.saturating_sub(TIME_TO_ANSWER);
+        let permit = self.shared.permits.acquire(self.organization, max_wait, || false);
+        let _permit = permit.ok_or_else(|| Failure::NotSent("too many requests are waiting to be sent".to_owned()))?;
         let mut repetitions = 0;
         // The failure of an earlier attempt that may have been executed.
         let mut earlier = None;
         loop {
-            let max_wait = time_left().saturating_sub(TIME_TO_ANSWER);
-            let result = if self.shared.rate_limit.wait(operation, self.priority, &SystemClock, max_wait) {
-                self.send_once(request(), time_left())
-            } else {
-                Err(Failure::NotSent("too many requests are waiting to be sent".to_owned()))
-            };
-            let failure = match result {
+            let failure = match self.send_once(request(), time_left()) {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let pause = pause_before(repetitions);
-            if !failure.asks_to_repeat() || repetitions == MAX_REPETITIONS || time_left() < pause + TIME_TO_ANSWER {
+            let pause = failure.retry_after().unwrap_or_else(|| pause_before(repetitions));
+            let repeats = failure.asks_to_repeat() && (failure.is_rate_limited() || repetitions < MAX_REPETITIONS);
+            if !repeats || time_left() < pause + TIME_TO_ANSWER {
                 return Err(if failure.was_not_executed() { earlier.unwrap_or(failure) } else { failure });
             }
             if !failure.was_not_executed() {
@@ -278,6 +281,7 @@ impl Client {
         self.shared.clock_check.compare(header(DATE.as_str()), SystemClock.now(), SystemClock.monotonic());
         let replayed = header("Idempotent-Replayed") == Some("true");
         let should_repeat = header("Stripe-Should-Retry").and_then(|value| value.parse().ok());
+        let retry_after = header("Retry-After").and_then(|value| value.parse().ok()).map(Duration::from_secs);
         let request = header("Request-Id").map(str::to_owned);
         let mut bytes = Vec::new();
         let whole = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut bytes);
@@ -285,7 +289,7 @@ impl Client {
         if !(200..300).contains(&status) {
             let body = parsed.unwrap_or_default();
             let answer = ErrorAnswer::new(status, replayed, request.as_deref(), &body);
-            return Err(Failure::Answer(answer.should_repeat(should_repeat)));
+            return Err(Failure::Answer(answer.should_repeat(should_repeat, retry_after)));
         }
         if whole.is_err() {
             return Err(Failure::NoAnswer("the answer was interrupted".to_owned()));
@@ -309,7 +313,7 @@ pub(in crate::stripe) fn numbered(key: &str, separator: char, index: usize) -> S
 fn pause_before(repetition: u32) -> Duration {
     let mut random = [0];
     SystemEntropy.fill(&mut random);
-    let longest = LONGEST_PAUSE * 2_u32.pow(repetition);
+    let longest = LONGEST_PAUSE.saturating_mul(2_u32.saturating_pow(repetition));
     longest / 2 + longest / 2 * u32::from(random[0]) / 255
 }
 

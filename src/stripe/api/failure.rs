@@ -1,6 +1,7 @@
 //! Calls to Stripe that failed, and what that means for a payment.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -26,6 +27,8 @@ pub(in crate::stripe) struct ErrorAnswer {
     pub(in crate::stripe) replayed: bool,
     /// Whether Stripe says that the request should be sent again.
     should_repeat: Option<bool>,
+    /// How long Stripe wants to be left alone.
+    retry_after: Option<Duration>,
     kind: Option<String>,
     code: Option<String>,
     parameter: Option<String>,
@@ -51,6 +54,7 @@ impl ErrorAnswer {
             status,
             replayed,
             should_repeat: None,
+            retry_after: None,
             kind: text("type").and_then(identifier),
             code: text("code").and_then(identifier),
             parameter: text("param").and_then(identifier),
@@ -58,9 +62,9 @@ impl ErrorAnswer {
         }
     }
 
-    /// Sets what the header `Stripe-Should-Retry` says.
-    pub(in crate::stripe) fn should_repeat(self, should_repeat: Option<bool>) -> Self {
-        Self { should_repeat, ..self }
+    /// Sets what the headers `Stripe-Should-Retry` and `Retry-After` say.
+    pub(in crate::stripe) fn should_repeat(self, should_repeat: Option<bool>, retry_after: Option<Duration>) -> Self {
+        Self { should_repeat, retry_after, ..self }
     }
 
     pub(in crate::stripe) fn has_code(&self, code: &str) -> bool {
@@ -112,6 +116,19 @@ impl Failure {
         match self {
             Self::Answer(answer) => answer.should_repeat.unwrap_or(answer.status == 429),
             Self::NotSent(_) | Self::NoAnswer(_) | Self::Unexpected(_) => false,
+        }
+    }
+
+    /// Whether Stripe has turned the request away because there were too many.
+    pub(in crate::stripe) fn is_rate_limited(&self) -> bool {
+        matches!(self, Self::Answer(answer) if answer.status == 429)
+    }
+
+    /// How long to wait before the request is sent again, if Stripe says so.
+    pub(in crate::stripe) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Answer(answer) => answer.retry_after,
+            Self::NotSent(_) | Self::NoAnswer(_) | Self::Unexpected(_) => None,
         }
     }
 

@@ -5,4 +5,3 @@ pub(super) mod clock_difference;
 pub(super) mod failure;
 pub(super) mod form;
 pub(super) mod key_connection;
-pub(super) mod request_rate;

@@ -5,7 +5,8 @@
 //! - The [`scheduler`], one thread, assigns free workers to endpoints and does all writing. Each of its
 //!   rounds is one transaction that records the attempts which have finished and claims those which start. It also
 //!   inserts a batch of the rows of a [fan-out](fan_out_scheduler), if there is one.
-//! - The [workers](worker), 64 by default, make the [attempts](attempt). They do not touch the database.
+//! - The [workers](worker), up to 64 by default, make the [attempts](attempt). They do not touch the database. One is
+//!   started when there is a batch that none waits for, and ends when it has waited for ten seconds.
 //! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
 //! They share a [`SenderContext`]. The store's commit listener and the poller report fan-outs and endpoints with rows
@@ -79,7 +80,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct WebhookSenderGuard {
     context: Arc<SenderContext>,
     scheduler: Option<JoinHandle<()>>,
-    others: Vec<JoinHandle<()>>,
+    poller: Option<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for WebhookSenderGuard {
@@ -98,11 +99,7 @@ impl WebhookSenderGuard {
         options.check()?;
         let limits = options.worker_limits();
         let context = Arc::new(SenderContext::new(store, environment, transport, options));
-        let mut sender = Self { context: Arc::clone(&context), scheduler: None, others: Vec::new() };
-        for number in 1..=limits.total {
-            let context = Arc::clone(&context);
-            sender.others.push(spawn(format!("webhook-{number}"), move || worker::run(&context))?);
-        }
+        let mut sender = Self { context: Arc::clone(&context), scheduler: None, poller: None };
         sender.scheduler = Some(spawn("webhook-sched".to_owned(), {
             let context = Arc::clone(&context);
             move || Scheduler::new(&context, limits).run()
@@ -110,7 +107,7 @@ impl WebhookSenderGuard {
         let listener: Arc<dyn CommitListener> = Arc::<SenderContext>::clone(&context);
         context.store.add_commit_listener(&listener);
         // After the listener is attached, so that a row queued during the first scan is noticed at once.
-        sender.others.push(spawn("webhook-poller".to_owned(), move || poller::run(&context))?);
+        sender.poller = Some(spawn("webhook-poller".to_owned(), move || poller::run(&context))?);
         Ok(sender)
     }
 }
@@ -132,7 +129,7 @@ impl Drop for WebhookSenderGuard {
         }
         // A worker is still busy if its transport cannot be interrupted. It ends by itself after the attempt.
         let hanging = self.context.state().busy_workers > 0;
-        for thread in self.others.drain(..) {
+        for thread in self.context.take_workers().into_iter().chain(self.poller.take()) {
             if (!hanging || thread.is_finished()) && thread.join().is_err() {
                 tracing::error!(target: "ticketing::webhooks", "a thread of the webhook sender panicked");
             }

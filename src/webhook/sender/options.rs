@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::queues::WorkerLimits;
 use crate::error::{FieldErrors, Result};
 
-/// Options of a webhook sender. By default 64 threads send, and at most 8 of them for the same endpoint.
+/// Options of a webhook sender. By default up to 64 threads send, and at most 8 of them for the same endpoint. A thread
+/// is started when it is needed, and ends when it has had nothing to send for ten seconds.
 ///
 /// One organization uses at most half of the threads, rounded up, even if no other has anything to send.
 ///
@@ -38,7 +39,7 @@ impl Default for SenderOptions {
 }
 
 impl SenderOptions {
-    /// Sets how many threads send, for all endpoints together: from 2 to 1024, by default 64.
+    /// Sets how many threads send at most, for all endpoints together: from 2 to 1024, by default 64.
     pub fn workers(mut self, threads: usize) -> Self {
         self.workers = threads;
         self

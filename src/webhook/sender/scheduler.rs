@@ -13,6 +13,7 @@ use super::fan_out_scheduler::FanOutScheduler;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
 use super::state::{Batch, DAMAGED_PAUSE, DELIVERIES, ENDPOINTS, FAN_OUTS, FinishedAttempt, OUTBOX, SenderContext};
+use super::worker;
 use crate::error::{Error, Result};
 use crate::model::values::id::WebhookId;
 use crate::model::values::timestamp::Timestamp;
@@ -26,7 +27,7 @@ const MAX_SLEEP: Duration = Duration::from_millis(200);
 const FAILURE_PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Scheduler<'s> {
-    sender: &'s SenderContext,
+    sender: &'s Arc<SenderContext>,
     queues: EndpointQueues,
     /// Finished attempts that are not recorded yet.
     finished: Vec<Arc<FinishedAttempt>>,
@@ -40,7 +41,7 @@ pub(super) struct Scheduler<'s> {
 }
 
 impl<'s> Scheduler<'s> {
-    pub(super) fn new(sender: &'s SenderContext, limits: WorkerLimits) -> Self {
+    pub(super) fn new(sender: &'s Arc<SenderContext>, limits: WorkerLimits) -> Self {
         Self {
             sender,
             queues: EndpointQueues::new(limits),
@@ -57,6 +58,7 @@ impl<'s> Scheduler<'s> {
     pub(super) fn run(mut self) {
         loop {
             let closed = self.collect_events();
+            worker::start_needed(self.sender);
             // While the sender is open, a round that fails or panics is repeated: it must not end the sender.
             let written = catch_unwind(AssertUnwindSafe(|| self.write()))
                 .unwrap_or_else(|_| Err(Error::Internal("the webhook scheduler panicked".to_owned())));
@@ -272,6 +274,7 @@ impl<'s> Scheduler<'s> {
             batches.extend(self.batches_of(assignments[index], changes[index], claim));
         }
         self.sender.start_batches(batches);
+        worker::start_needed(self.sender);
         Ok(())
     }
 

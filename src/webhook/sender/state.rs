@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::health::Observation;
@@ -18,6 +19,9 @@ use crate::webhook::transport::Transport;
 /// How long rows are skipped that cannot be read.
 pub(super) const DAMAGED_PAUSE: Duration = Duration::from_mins(1);
 
+/// How long a worker waits for its next batch before its thread ends.
+const MAX_IDLE: Duration = Duration::from_secs(10);
+
 /// The tables whose rows may be skipped.
 pub(super) const DELIVERIES: &str = "webhook_deliveries";
 pub(super) const ENDPOINTS: &str = "webhook_endpoints";
@@ -30,6 +34,8 @@ pub(super) struct SenderContext {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) options: SenderOptions,
     state: Mutex<SenderState>,
+    /// The threads of the workers.
+    workers: Mutex<Vec<JoinHandle<()>>>,
     scheduler_wakeup: Condvar,
     worker_wakeup: Condvar,
     /// Wakes paused threads when the sender stops, and the stopping thread when a worker has finished.
@@ -49,6 +55,8 @@ pub(super) struct SenderState {
     /// Workers that have finished their batch, for the scheduler to reassign.
     pub(super) freed: Vec<FreedWorker>,
     pub(super) busy_workers: usize,
+    /// Workers that wait for a batch, or are about to.
+    idle_workers: usize,
     /// No further attempt is started.
     pub(super) stopping: bool,
     /// The attempts in progress were interrupted: those that fail from now on do not count.
@@ -100,6 +108,7 @@ impl SenderContext {
             transport,
             options,
             state: Mutex::default(),
+            workers: Mutex::default(),
             scheduler_wakeup: Condvar::new(),
             worker_wakeup: Condvar::new(),
             stop_wakeup: Condvar::new(),
@@ -137,26 +146,26 @@ impl SenderContext {
         state
     }
 
-    /// Waits for the next batch; `None` if the sender stops. The worker counts as busy from then on.
+    /// Waits for the next batch; `None` if there is none for some time, or the sender stops. The worker is busy from then
+    /// on, or ends.
     pub(super) fn next_batch(&self) -> Option<Batch> {
-        loop {
-            let idle = |state: &mut SenderState| state.batches.is_empty() && !state.stopping;
-            let waited = self.worker_wakeup.wait_while(self.state(), idle);
-            let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-            if state.stopping {
-                return None;
-            }
-            if let Some(batch) = state.batches.pop_front() {
-                state.busy_workers += 1;
-                return Some(batch);
-            }
+        let idle = |state: &mut SenderState| state.batches.is_empty() && !state.stopping;
+        let waited = self.worker_wakeup.wait_timeout_while(self.state(), MAX_IDLE, idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.idle_workers -= 1;
+        if state.stopping {
+            return None;
         }
+        let batch = state.batches.pop_front()?;
+        state.busy_workers += 1;
+        Some(batch)
     }
 
     /// Marks a worker as no longer busy.
     pub(super) fn worker_finished(&self) {
         let mut state = self.state();
         state.busy_workers -= 1;
+        state.idle_workers += 1;
         let stopping = state.stopping;
         drop(state);
         if stopping {
@@ -205,6 +214,33 @@ impl SenderContext {
         for _ in 0..count {
             self.worker_wakeup.notify_one();
         }
+    }
+
+    /// Whether there are more batches than workers that wait for one. If so, the caller starts a worker.
+    pub(super) fn needs_worker(&self) -> bool {
+        let mut state = self.state();
+        let needs_one = state.batches.len() > state.idle_workers && !state.stopping;
+        if needs_one {
+            state.idle_workers += 1;
+        }
+        needs_one
+    }
+
+    /// Keeps the thread of a worker. `None` if it could not be started.
+    pub(super) fn worker_started(&self, thread: Option<JoinHandle<()>>) {
+        match thread {
+            Some(thread) => {
+                let mut workers = self.workers.locked();
+                workers.retain(|worker| !worker.is_finished());
+                workers.push(thread);
+            }
+            None => self.state().idle_workers -= 1,
+        }
+    }
+
+    /// The threads of the workers, which are no longer kept.
+    pub(super) fn take_workers(&self) -> Vec<JoinHandle<()>> {
+        std::mem::take(&mut *self.workers.locked())
     }
 
     /// Hands a finished attempt to the scheduler. With `now` the scheduler records it at once, otherwise in its next

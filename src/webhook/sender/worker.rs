@@ -1,5 +1,6 @@
 //! A worker thread: makes the attempts of one batch after another.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::attempt::{self, AttemptOutcome};
@@ -10,8 +11,25 @@ use super::state::{Batch, FinishedAttempt, FreedWorker, SenderContext};
 /// later, several in one commit.
 const RECORD_AT_ONCE: Duration = Duration::from_millis(5);
 
-/// Makes attempts until the sender stops.
-pub(super) fn run(sender: &SenderContext) {
+/// Starts workers until there is one for each batch that waits. One that cannot be started is tried again when the
+/// scheduler calls this next.
+pub(super) fn start_needed(sender: &Arc<SenderContext>) {
+    while sender.needs_worker() {
+        let context = Arc::clone(sender);
+        let thread = std::thread::Builder::new().name("webhook-worker".to_owned()).spawn(move || run(&context));
+        if let Err(error) = &thread {
+            tracing::warn!(target: "ticketing::webhooks", %error, "a thread of the webhook sender could not be started");
+        }
+        let started = thread.is_ok();
+        sender.worker_started(thread.ok());
+        if !started {
+            return;
+        }
+    }
+}
+
+/// Makes attempts until there are none for some time, or the sender stops.
+fn run(sender: &SenderContext) {
     while let Some(batch) = sender.next_batch() {
         run_batch(sender, batch);
         sender.worker_finished();

@@ -23,7 +23,7 @@ pub const BASKET: &str = "basket-4711";
 /// The service of the parent's file in this process.
 fn service() -> (TicketingService, Caller) {
     let gateway = StripeGateway::builder(child_variable("KEY")).webhook_secret(WEBHOOK_SECRET);
-    let gateway = gateway.api_base(child_variable("API")).requests_per_second(1_000_000).build().unwrap();
+    let gateway = gateway.api_base(child_variable("API")).build().unwrap();
     let builder = database::builder(child_variable("FILE")).clock(ManualClock::new(at(NOW)));
     let service = builder.payment_gateway(gateway).open().unwrap();
     let caller = service.act_for(child_variable("ORGANIZATION").parse().unwrap()).unwrap();

@@ -20,7 +20,7 @@ const REFUNDS: &str = "/v1/refunds";
 
 /// A gateway that sends its requests to the fake, as many as there are.
 pub fn gateway(fake: &FakeStripe) -> StripeGateway {
-    settings(fake).requests_per_second(1_000_000).build().unwrap()
+    settings(fake).build().unwrap()
 }
 
 /// The settings of a gateway that sends its requests to the fake.

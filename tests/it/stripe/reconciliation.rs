@@ -516,7 +516,7 @@ fn a_connected_account_cannot_forge_payments_of_other_organizations() {
     let owner: Arc<OnceLock<OrganizationId>> = Arc::default();
     let of = Arc::clone(&owner);
     let account = move |organization| (Some(&organization) == of.get()).then(|| ConnectedAccount::new("acct_1"));
-    let gateway = settings(&fake).account_for(account).requests_per_second(1_000_000).build().unwrap();
+    let gateway = settings(&fake).account_for(account).build().unwrap();
     let fixture = Fixture::with(|builder| builder.payment_gateway(gateway));
     let service = &fixture.service;
     owner.set(fixture.caller.organization()).unwrap();

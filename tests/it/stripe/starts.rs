@@ -2,7 +2,6 @@
 //! closed.
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use ticketing::stripe::ConnectedAccount;
 
 use crate::common::fake_stripe::{FakeStripe, Fault};
 use crate::common::log;
+use crate::common::webhooks::wait_until;
 use crate::common::{Fixture, NOW, at, eur, new_order};
 use crate::stripe::Shop;
 use crate::stripe::crashes::{BASKET, order_without_record};
@@ -186,23 +186,27 @@ fn a_clock_that_differs_from_stripe_s_is_logged_once() {
 }
 
 #[test]
-fn starts_of_an_organization_that_fill_the_rate_limit_delay_those_of_another_by_one_only() {
+fn starts_of_an_organization_that_wait_for_each_other_delay_those_of_another_by_one_only() {
     let fake = FakeStripe::start(ManualClock::new(at(NOW)));
-    // Requests wait for up to 10 seconds, so that 20 of one organization do. Further ones are turned away.
-    let gateway = Arc::new(settings(&fake).requests_per_second(2).build().unwrap());
+    let gateway = Arc::new(settings(&fake).concurrent_requests(1).build().unwrap());
     let [heavy, light] = ["org_1NR6E9XB00001", "org_1NR6E9XB00002"].map(|id| id.parse::<OrganizationId>().unwrap());
-    let (refusals, refused) = channel();
-    for number in 1.. {
-        let (gateway, refusals) = (Arc::clone(&gateway), refusals.clone());
-        // Some of these still wait when the test ends.
-        thread::spawn(move || {
-            if gateway.start_checkout(&request(number).organization(heavy)).is_err() {
-                let _ = refusals.send(());
-            }
-        });
-        if refused.recv_timeout(Duration::from_millis(20)).is_ok() {
-            break;
-        }
+    // The first request is turned away three times, and waits for more than a second. Nothing else is sent meanwhile.
+    fake.fail("POST", SESSIONS, Fault::RateLimited, 3);
+    let start = |number, organization| {
+        let gateway = Arc::clone(&gateway);
+        thread::spawn(move || gateway.start_checkout(&request(number).organization(organization)).unwrap())
+    };
+    let mut starts = vec![start(1, heavy)];
+    wait_until("the first request", || !fake.requests_to("POST", SESSIONS).is_empty());
+    starts.extend((2..=20).map(|number| start(number, heavy)));
+    thread::sleep(Duration::from_millis(200));
+    starts.push(start(99_999, light));
+    for started in starts {
+        started.join().unwrap();
     }
-    gateway.start_checkout(&request(99_999).organization(light)).unwrap();
+    let sent = fake.requests_to("POST", SESSIONS);
+    let is_light = |body: &[u8]| String::from_utf8_lossy(body).contains("order_1NR6E9XB99999");
+    let position = sent.iter().position(|recorded| is_light(&recorded.request.body));
+    // After the first one with its repetitions, and at most one other.
+    assert!(position.is_some_and(|position| position <= 5), "{position:?}");
 }
