@@ -58,7 +58,7 @@ fn seconds(duration: Duration) -> f64 {
 
 fn gateway(fake: &FakeStripe) -> StripeGateway {
     let builder = StripeGateway::builder(fake.secret_key()).webhook_secret(WEBHOOK_SECRET).api_base(fake.url());
-    builder.requests_per_second(1_000_000).build().expect("a gateway")
+    builder.build().expect("a gateway")
 }
 
 /// Sells orders, and refunds them at Stripe, of which the service gets no notices.

@@ -4,32 +4,23 @@
 //! more thread for each lookup that hangs. Here at most [`MAX_THREADS`] lookups run at once, a caller waits no longer
 //! than its timeout, and a lookup is not started if its caller has timed out.
 //!
-//! Names whose last lookup took more than a second, or longer than its caller waited, and names that have not been looked
-//! up yet, are throttled: they share half of the threads. However many of their lookups hang, other names find a free
-//! thread. Organizations share all threads, and those for throttled names, by the rule of [`fair`](crate::fair).
+//! Organizations share the threads by the rule of [`fair`](crate::fair): lookups of one that hang occupy half of them at
+//! most.
 //!
 //! Addresses are not cached: every attempt looks the name up and checks the addresses.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::exchange;
 use super::resolver::Resolver;
-use crate::environment::Locked;
 use crate::fair::{Permit, Semaphore, Tenant};
 
 /// How many lookups run at once. Waiting threads are cheap; a thread whose lookup hangs is lost for that time.
 pub(crate) const MAX_THREADS: usize = 64;
-
-/// The longest lookup that counts as fast.
-const FAST_LIMIT: Duration = Duration::from_secs(1);
-
-/// How many fast names are remembered. When there are more, all are forgotten: the next lookup of each is throttled.
-const MAX_FAST_NAMES: usize = 10_000;
 
 /// How often a caller that waits looks whether the pool was closed.
 const CLOSING_CHECK: Duration = Duration::from_millis(100);
@@ -49,51 +40,31 @@ type LookupResult = Result<Vec<IpAddr>, LookupError>;
 pub(crate) struct LookupPool {
     resolver: Arc<dyn Resolver>,
     permits: Semaphore,
-    /// Additional permits for names that are throttled.
-    for_throttled: Semaphore,
-    /// Names whose last lookup was fast.
-    fast_names: Mutex<HashSet<String>>,
     is_closed: AtomicBool,
 }
 
 impl LookupPool {
     pub(crate) fn new(resolver: Arc<dyn Resolver>, max_threads: usize) -> Self {
-        Self {
-            resolver,
-            permits: Semaphore::new(max_threads),
-            for_throttled: Semaphore::new(max_threads.div_ceil(2)),
-            fast_names: Mutex::default(),
-            is_closed: AtomicBool::new(false),
-        }
+        Self { resolver, permits: Semaphore::new(max_threads), is_closed: AtomicBool::new(false) }
     }
 
     /// Returns the addresses of a name, at least one.
     pub(crate) fn resolve(&self, tenant: Tenant, host: &str, timeout: Duration) -> LookupResult {
         let gives_up_at = exchange::now().saturating_add(timeout);
-        let is_throttled = !self.fast_names.locked().contains(host);
-        let permit = |permits| self.permit(permits, tenant, gives_up_at);
-        let throttled = is_throttled.then(|| permit(&self.for_throttled)).transpose()?;
-        let permits = (permit(&self.permits)?, throttled);
+        let permit = self.permit(tenant, gives_up_at)?;
         let (sender, receiver) = sync_channel(1);
         let (resolver, name) = (Arc::clone(&self.resolver), host.to_owned());
         let look_up = move || {
-            let _permits = permits;
-            let started = exchange::now();
-            let found = resolver.resolve(&name);
+            let _permit = permit;
             // Fails after the timeout: the receiver has been dropped.
-            let _ = sender.send((found, exchange::now().saturating_sub(started) <= FAST_LIMIT));
+            let _ = sender.send(resolver.resolve(&name));
         };
         let thread = std::thread::Builder::new().name("ticketing-lookup".to_owned()).spawn(look_up);
         thread.map_err(|_| LookupError::NotFound)?;
         loop {
-            let left = self.time_left(gives_up_at).inspect_err(|error| {
-                if *error == LookupError::TimedOut {
-                    self.remember(host, false);
-                }
-            })?;
+            let left = self.time_left(gives_up_at)?;
             match receiver.recv_timeout(left.min(CLOSING_CHECK)) {
-                Ok((found, is_fast)) => {
-                    self.remember(host, is_fast);
+                Ok(found) => {
                     return found.ok().filter(|addresses| !addresses.is_empty()).ok_or(LookupError::NotFound);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -103,9 +74,9 @@ impl LookupPool {
         }
     }
 
-    fn permit(&self, permits: &Semaphore, tenant: Tenant, gives_up_at: Duration) -> Result<Permit, LookupError> {
+    fn permit(&self, tenant: Tenant, gives_up_at: Duration) -> Result<Permit, LookupError> {
         let left = self.time_left(gives_up_at)?;
-        let permit = permits.acquire(tenant, left, || self.is_closed.load(Ordering::Relaxed));
+        let permit = self.permits.acquire(tenant, left, || self.is_closed.load(Ordering::Relaxed));
         permit.ok_or_else(|| self.time_left(gives_up_at).err().unwrap_or(LookupError::TimedOut))
     }
 
@@ -120,19 +91,6 @@ impl LookupPool {
         }
     }
 
-    /// Remembers whether the last lookup of a name was fast.
-    fn remember(&self, host: &str, is_fast: bool) {
-        let mut names = self.fast_names.locked();
-        if !is_fast {
-            names.remove(host);
-        } else if !names.contains(host) {
-            if names.len() >= MAX_FAST_NAMES {
-                names.clear();
-            }
-            names.insert(host.to_owned());
-        }
-    }
-
     /// Fails all current and future lookups.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
@@ -143,8 +101,8 @@ impl LookupPool {
 mod tests {
     use std::io;
     use std::net::Ipv4Addr;
-    use std::sync::Condvar;
     use std::sync::atomic::AtomicUsize;
+    use std::sync::{Condvar, Mutex};
     use std::thread::scope;
 
     use super::*;
@@ -219,69 +177,25 @@ mod tests {
     }
 
     #[test]
-    fn lookups_that_hang_occupy_only_half_of_the_threads_and_a_quarter_for_one_organization() {
+    fn lookups_of_an_organization_that_hang_occupy_half_of_the_threads_and_those_of_others_go_on() {
         let (resolver, pool) = pool(8);
-        assert!(resolve(&pool, 1, "good", LONG).is_ok());
-        let hang = |organization, most| {
-            while resolver.running.load(Ordering::SeqCst) < most {
-                assert_eq!(resolve(&pool, organization, "hang", SHORT), Err(LookupError::TimedOut));
-            }
-            assert_eq!(resolve(&pool, organization, "new", SHORT), Err(LookupError::TimedOut));
-        };
-        // Two of eight threads hang. A new name of that organization times out, but that of another does not.
-        hang(1, 2);
-        assert!(resolve(&pool, 2, "another", LONG).is_ok());
-        hang(2, 3);
-        hang(3, 4);
-        // All throttled threads hang: no new name is looked up, but a fast one is.
-        assert_eq!(resolve(&pool, 4, "new", SHORT), Err(LookupError::TimedOut));
-        for organization in 1..5 {
+        while resolver.running.load(Ordering::SeqCst) < 4 {
+            assert_eq!(resolve(&pool, 1, "hang", SHORT), Err(LookupError::TimedOut));
+        }
+        assert_eq!(resolve(&pool, 1, "good", SHORT), Err(LookupError::TimedOut));
+        for organization in 2..6 {
             assert!(resolve(&pool, organization, "good", LONG).is_ok());
         }
-        assert_eq!((pool.permits.waiting(), pool.for_throttled.waiting()), (0, 0));
-        assert_eq!(resolver.calls.load(Ordering::SeqCst), 10, "none for a caller that had timed out");
+        assert_eq!(pool.permits.waiting(), 0);
+        assert_eq!(resolver.calls.load(Ordering::SeqCst), 8, "none for a caller that had timed out");
         assert_eq!(resolver.most_running.load(Ordering::SeqCst), 5);
         // When the hanging lookups return, the waiting ones start.
         scope(|scope| {
-            let lookup = scope.spawn(|| resolve(&pool, 4, "new", LONG));
-            wait_until(|| pool.for_throttled.waiting() == 1);
+            let lookup = scope.spawn(|| resolve(&pool, 1, "good", LONG));
+            wait_until(|| pool.permits.waiting() == 1);
             resolver.release();
             assert!(lookup.join().unwrap().is_ok());
         });
-    }
-
-    #[test]
-    fn fast_names_that_begin_to_hang_occupy_half_of_the_threads_for_one_organization() {
-        let (resolver, pool) = pool(4);
-        resolver.release();
-        for host in ["hang", "good"] {
-            assert!(resolve(&pool, 1, host, LONG).is_ok());
-        }
-        *resolver.released.lock().unwrap() = false;
-        wait_until(|| pool.permits.free() == 4);
-        scope(|scope| {
-            // They are looked up at the same time, so none of them has been slow yet.
-            let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", LONG)));
-            wait_until(|| (pool.permits.free(), pool.permits.waiting()) == (2, 1));
-            // A caller that has waited in vain for a permit says nothing about the name.
-            assert_eq!(resolve(&pool, 1, "good", SHORT), Err(LookupError::TimedOut));
-            assert!(pool.fast_names.locked().contains("good"));
-            assert!(resolve(&pool, 2, "good", LONG).is_ok());
-            resolver.release();
-            assert!(lookups.into_iter().all(|lookup| lookup.join().unwrap().is_ok()));
-        });
-    }
-
-    #[test]
-    fn a_fast_name_whose_lookup_hangs_is_throttled_again() {
-        let (resolver, pool) = pool(4);
-        resolver.release();
-        assert!(resolve(&pool, 1, "hang", LONG).is_ok());
-        assert_eq!(*pool.fast_names.locked(), HashSet::from(["hang".to_owned()]));
-        *resolver.released.lock().unwrap() = false;
-        assert_eq!(resolve(&pool, 1, "hang", SHORT), Err(LookupError::TimedOut));
-        assert_eq!(*pool.fast_names.locked(), HashSet::new());
-        resolver.release();
     }
 
     #[test]
@@ -289,7 +203,7 @@ mod tests {
         let (resolver, pool) = pool(1);
         scope(|scope| {
             let lookups = [(); 3].map(|()| scope.spawn(|| resolve(&pool, 1, "hang", Duration::from_mins(10))));
-            wait_until(|| resolver.running.load(Ordering::SeqCst) + pool.for_throttled.waiting() == 3);
+            wait_until(|| resolver.running.load(Ordering::SeqCst) + pool.permits.waiting() == 3);
             pool.close();
             for lookup in lookups {
                 assert_eq!(lookup.join().unwrap(), Err(LookupError::Closed));

@@ -24,7 +24,7 @@ impl Payments {
         until: Timestamp,
         renew: Renew,
     ) -> GatewayCalls {
-        let store = Arc::clone(&self.writes.store_in_operation());
+        let store = Arc::clone(self.writes.store_in_operation());
         let claimed_until = Mutex::new(until);
         gateway.while_waiting(CLAIM_RENEWAL, move || {
             let mut claimed_until = claimed_until.lock().unwrap_or_else(PoisonError::into_inner);

@@ -250,7 +250,7 @@ impl Store {
 
     /// The size of the write-ahead log of a database file in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.engine.file().map_or(0, |file| file.wal_bytes())
+        self.engine.file().map_or(0, Location::wal_bytes)
     }
 
     /// Runs `work`, which looks up a few rows by an index, on one snapshot of the database.

@@ -280,7 +280,7 @@ impl<C: IdempotentCall, B: Serialize + Send + Sync + 'static> Write<'_, C, B> {
 }
 
 /// What a transaction has written.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Written {
     /// How many bytes, if an API key has asked for them.
     bytes: u64,

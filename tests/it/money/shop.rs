@@ -62,7 +62,7 @@ impl DerefMut for Shop {
 }
 
 fn configure(builder: Builder, setup: Setup, fake: &FakeStripe) -> Builder {
-    let gateway = settings(fake).requests_per_second(1_000_000);
+    let gateway = settings(fake);
     let gateway = match setup {
         Setup::Sandbox => return builder.sandbox_gateway(),
         Setup::Nothing => return builder,
