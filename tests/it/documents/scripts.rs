@@ -6,6 +6,7 @@ use ticketing::documents::TicketDocuments;
 use ticketing::event::CreateEvent;
 use ticketing::ticket_type::CreateTicketType;
 
+use crate::common::long_runs::repetitions;
 use crate::common::random::Random;
 use crate::common::unavailable;
 use crate::documents::tools::*;
@@ -261,15 +262,18 @@ fn whatever_a_ticket_says_there_is_a_document_that_scans() {
     let mut random = Random::new(3);
     let documents = with_font(NOTO, "NotoSansArabic-Regular.ttf").unwrap_or_default();
     let fixture = with_documents(documents);
-    for round in 0..60 {
+    let rounds = usize::try_from(repetitions("TICKETING_RANDOM_DOCUMENTS", 20)).expect("a number");
+    for round in 0..rounds {
+        // The longest texts have the length of 60 rounds.
+        let length = round * 60 / rounds;
         let event = fixture.event_with(|event| {
-            event.title = format!("abc{}", random_text(&mut random, 1 + round * 4));
+            event.title = format!("abc{}", random_text(&mut random, 1 + length * 4));
             event.location = Some(format!("abc{}", random_text(&mut random, 20)));
         });
         let ticket_type = fixture.ticket_type_with(&event, |ticket_type| {
-            ticket_type.ticket_text = Some(random_text(&mut random, round * 30));
+            ticket_type.ticket_text = Some(random_text(&mut random, length * 30));
         });
-        let name = format!("a{}", random_text(&mut random, 1 + round * 4));
+        let name = format!("a{}", random_text(&mut random, 1 + length * 4));
         let ticket = issue_to(&fixture, &ticket_type, &name);
         let document = fixture.service.get_ticket_document(&fixture.caller, ticket.id).expect(&name);
         let file = File::new(document);
