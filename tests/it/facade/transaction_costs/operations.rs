@@ -44,7 +44,6 @@ pub const READS: &[&str] = &[
     "list_api_keys",
     "list_organization_usage",
     "list_organizations",
-    "missed",
     "on_one_snapshot",
     "ready",
     "reconcile",
