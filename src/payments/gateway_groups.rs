@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+use super::gateway_work::Progress;
 use crate::error::{Error, Result};
 use crate::fair::RoundRobin;
 use crate::model::values::id::OrganizationId;
@@ -25,17 +26,6 @@ pub(crate) trait GatewayRow: Sync {
     fn key(&self) -> i64;
 
     fn organization(&self) -> OrganizationId;
-}
-
-/// The result of asking the gateway about a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// The gateway answered, or there was nothing to ask.
-    Answered,
-    /// The gateway was unavailable.
-    Unavailable,
-    /// The gateway was not asked: the row is not due any more, or another process has claimed it.
-    NotDue,
 }
 
 /// What a group of rows came to: the organization of each one, and its outcome. `None` if the row was skipped.
@@ -85,7 +75,9 @@ impl<R: GatewayRow> DueRows<R> {
             any_answered |= *progress == Some(Progress::Answered);
             match progress {
                 Some(Progress::Unavailable) => failed.insert(*organization),
-                Some(Progress::Answered | Progress::NotDue) | None => self.may_follow.insert(*organization),
+                Some(Progress::Answered | Progress::NotDue | Progress::Busy) | None => {
+                    self.may_follow.insert(*organization)
+                }
             };
         }
         if self.order == GroupOrder::OneOfEachFirst || !any_answered {
@@ -128,7 +120,7 @@ pub(crate) fn ask_in_groups<R: GatewayRow>(
                     failures.remove(R::TABLE, *organization);
                 }
                 Some(Progress::Unavailable) => failures.add(R::TABLE, *organization, monotonic()),
-                Some(Progress::NotDue) | None => {}
+                Some(Progress::NotDue | Progress::Busy) | None => {}
             }
         }
         waiting.record(&progress);

@@ -8,6 +8,7 @@ pub(crate) mod gateway_facts;
 pub(crate) mod gateway_groups;
 pub(crate) mod gateway_notices;
 pub(crate) mod gateway_questions;
+pub(crate) mod gateway_work;
 pub(crate) mod hosted_checkout;
 pub(crate) mod look_up_limit;
 pub(crate) mod open_checkout_attempts;

@@ -1,7 +1,7 @@
 //! Closes the checkouts of orders that have ended, and looks up those whose payment was not reported.
 
 use super::checkout_links::checkout_request;
-use super::gateway_groups::Progress;
+use super::gateway_work::Progress;
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::{CheckoutState, CheckoutStatus};
 use crate::payment::{CloseCheckout, GatewayCalls, GatewayError, LookUp, PaymentGateway, Waiting};

@@ -1,32 +1,31 @@
 //! Asks the gateway what it lists of a payment some time after a refund or a dispute.
 
 use super::gateway_facts::{Ask, list_facts, look_up_of};
-use super::gateway_groups::Progress;
+use super::gateway_work::Progress;
 use crate::error::Result;
 use crate::payment::{GatewayCalls, Waiting};
 use crate::payments::Payments;
 use crate::sales::orders::payment_checks;
-use crate::store::money::checkouts::CheckoutOrder;
-use crate::store::money::payments::DuePayment;
+use crate::store::work::ClaimedWork;
 
 impl Payments {
-    /// Asks the gateway what it lists of a payment, if that is due, and records it.
-    pub(crate) fn check_payment(&self, gateway: &GatewayCalls, due: DuePayment) -> Result<Progress> {
-        let claimed = self
-            .writes
-            .store()?
-            .write_unless_locked(None, due.order.into(), move |tx| payment_checks::claim(tx, due))?;
-        let Some(check) = claimed.flatten() else { return Ok(Progress::NotDue) };
-        let order = CheckoutOrder { organization: due.organization, id: due.order };
+    /// Asks the gateway what it lists of a payment, if that is still due, and records it.
+    pub(crate) fn check_payment(&self, gateway: &GatewayCalls, work: &ClaimedWork) -> Result<Progress> {
+        let begun = work.clone();
+        let begun = self.begin(work, move |tx| payment_checks::begin(tx, &begun))?;
+        let check = match begun {
+            Ok(check) => check,
+            Err(progress) => return Ok(progress),
+        };
+        let (organization, order, payment) = (check.payment.organization, check.payment.order, check.payment.id);
         let listed = match look_up_of(&check.payment) {
-            Some(payment) => {
-                list_facts(gateway, due.organization, payment, Ask::RefundsAndDisputes, Waiting::Maintenance)
-            }
+            Some(payment) => list_facts(gateway, organization, payment, Ask::RefundsAndDisputes, Waiting::Maintenance),
             None => Ok(None),
         };
+        let store = self.writes.store_in_operation();
         match listed {
             Ok(listing) => {
-                self.writes.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
+                store.write_event(organization, order.into(), move |tx| {
                     payment_checks::answered(tx, &check, listing.as_ref())
                 })?;
                 Ok(Progress::Answered)
@@ -35,14 +34,12 @@ impl Payments {
             Err(failure) => {
                 tracing::warn!(
                     target: "ticketing::payment",
-                    payment = %due.id,
-                    order = %order.id,
+                    %payment,
+                    %order,
                     problem = %failure,
                     "the payment gateway did not say what it lists of a payment; it is asked again"
                 );
-                self.writes.store_in_operation().write_event(order.organization, order.id.into(), move |tx| {
-                    payment_checks::not_answered(tx, &check)
-                })?;
+                store.write_event(organization, order.into(), move |tx| payment_checks::not_answered(tx, &check))?;
                 Ok(Progress::Unavailable)
             }
         }

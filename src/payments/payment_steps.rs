@@ -10,7 +10,6 @@ use crate::payment::{GatewayCalls, Waiting};
 use crate::payments::Payments;
 use crate::sales::checkouts::checkout_attempts::claim_all;
 use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
-use crate::store::money::payments::{self, DuePayment};
 use crate::store::money::refunds::{self, DueRefund};
 use crate::write::batches::Run;
 use crate::write::skipped_rows::SkippedTable;
@@ -18,9 +17,6 @@ use crate::write::skipped_rows::SkippedTable;
 /// How many checkouts of each status, and how many refunds, a run reads. Those of different organizations take turns
 /// among these.
 const ROWS_PER_RUN: i64 = 2_000;
-
-/// How many payments the gateway is asked about in one run: what it lists of them is less urgent than everything else.
-const CHECKS_PER_RUN: usize = 20;
 
 macro_rules! gateway_rows {
     ($($row:ident of $table:ident by $key:ident;)+) => {
@@ -42,7 +38,6 @@ gateway_rows! {
     DueCheckout of Checkouts by order;
     CheckoutAttempt of Checkouts by order;
     DueRefund of Refunds by id;
-    DuePayment of Payments by id;
 }
 
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
@@ -87,20 +82,6 @@ pub(crate) fn attempt_refunds(payments: &Payments, run: &mut Run<'_>) -> Result<
         at_once(payments, run, &group, |refund| payments.attempt_refund(*refund, Waiting::Maintenance))
     })?;
     run.report.answered_refunds += answered;
-    Ok(())
-}
-
-/// Asks the gateway what it lists of payments, some time after their last refund or dispute.
-pub(crate) fn check_payments(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = &payments.gateway else { return Ok(()) };
-    let due =
-        in_turns(payments, payments.writes.store()?.read(|tx| payments::to_check(tx, gateway.key(), ROWS_PER_RUN))?);
-    let mut due = failing_last(payments, due);
-    due.truncate(CHECKS_PER_RUN);
-    let answered = ask_in_groups(payments, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(payments, run, &group, |payment| payments.check_payment(gateway, *payment))
-    })?;
-    run.report.checked_payments += answered;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Asks the gateway for refunds.
 
 use super::gateway_facts::{Ask, list_facts, look_up_of};
-use super::gateway_groups::Progress;
+use super::gateway_work::Progress;
 use crate::error::Result;
 use crate::model::payments::checkout::CheckoutState;
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};

@@ -3,14 +3,17 @@
 //! A row is inserted in the transaction that causes the work, so that no work is lost. Whoever does it claims the row: a
 //! claim is a random token, and a due time at which the claim ends. If the process ends before it records how the work
 //! ended, the row is due again at that time. What is recorded counts only if the row still has the token.
+//!
+//! Work that is about another row has its id as a key. There is one row for each kind and key: a new fact [`set`]s when it is
+//! due.
 
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::model::values::id::{NotificationId, OrganizationId};
+use crate::model::values::id::{EventId, NotificationId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;
-use crate::store::{Bind, CommitEvent, Query, RowLock, Transaction};
+use crate::store::{Bind, CommitEvent, LockedEvent, Query, RowLock, Transaction};
 
 /// How many organizations a claim looks at to find the one whose turn it is. Those that only have work for later count
 /// too.
@@ -21,12 +24,16 @@ const BATCH: i64 = 1000;
 
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, kind, organization_id, body, attempts, created_at FROM work ", $rest)
+        concat!("SELECT id, kind, key, organization_id, event_id, body, attempts, created_at FROM work ", $rest)
     };
 }
 
 const INSERT: &str = "INSERT INTO work (id, kind, organization_id, body, due_at, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (id) DO NOTHING";
+const INSERT_WITH_KEY: &str = "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+pub(in crate::store) const SET: &str =
+    "UPDATE work SET due_at = ?3, body = ?4, attempts = 0, claim = NULL WHERE kind = ?1 AND key = ?2";
 pub(in crate::store) const DUE: &str = select!("WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1");
 pub(in crate::store) const DUE_TOO_LATE: &str = select!("WHERE kind = ?1 AND due_at > ?2 ORDER BY due_at, id LIMIT 1");
 pub(in crate::store) const NEXT_ORGANIZATION: &str = "SELECT organization_id FROM work
@@ -35,8 +42,10 @@ pub(in crate::store) const DUE_OF_ORGANIZATION: &str =
     select!("WHERE kind = ?1 AND organization_id = ?2 AND due_at <= ?3 ORDER BY due_at, id LIMIT 1");
 const CLAIM: &str = "UPDATE work SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
 const LATER: &str = "UPDATE work SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
+const CHANGE_LATER: &str = "UPDATE work SET claim = NULL, due_at = ?3, body = ?4 WHERE id = ?1 AND claim = ?2";
 const PUT_BACK: &str =
     "UPDATE work SET claim = NULL, attempts = attempts - 1, due_at = ?3 WHERE id = ?1 AND claim = ?2";
+const IS_HELD: &str = "SELECT 1 FROM work WHERE id = ?1 AND claim = ?2";
 const DONE: &str = "DELETE FROM work WHERE id = ?1 AND claim = ?2";
 const DELETE: &str = "DELETE FROM work WHERE id = ?1";
 pub(in crate::store) const ABANDONED: &str =
@@ -70,7 +79,11 @@ row_struct! {
     pub(crate) struct Work(row) {
         pub(crate) id: WorkId,
         pub(crate) kind: String,
+        /// The id of the row that it is about. `None` if it is about nothing that changes.
+        pub(crate) key: Option<i64>,
         pub(crate) organization_id: OrganizationId,
+        /// The event that it is about.
+        pub(crate) event_id: Option<EventId>,
         /// What is to be done, as its kind writes it.
         pub(crate) body: String,
         /// Attempts that were started before this one.
@@ -80,19 +93,30 @@ row_struct! {
 }
 
 /// Work that this process may do.
+#[derive(Debug, Clone)]
 pub(crate) struct ClaimedWork {
     pub(crate) work: Work,
-    /// The last organization that was looked at. The next search begins after it.
-    pub(crate) turn: OrganizationId,
     /// The token of the claim.
     token: i64,
 }
 
+/// What a search for work has found.
 pub(crate) enum Claim {
     Nothing,
     Work(ClaimedWork),
     /// The work was removed: each attempt was interrupted by the end of its process.
     GivenUp(WorkId),
+}
+
+/// Work about another row.
+pub(crate) struct KeyedWork<'a> {
+    pub(crate) kind: &'a str,
+    /// The id of the row.
+    pub(crate) key: i64,
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) body: &'a str,
+    pub(crate) due_at: Timestamp,
 }
 
 /// Adds work, which is due now.
@@ -106,6 +130,26 @@ pub(in crate::store) fn add(
     tx.insert(INSERT, &[kind.into(), organization.into(), body.into(), tx.now().into()])
 }
 
+/// Sets when work about a row is due, because of a new fact. An attempt in progress loses its claim.
+pub(crate) fn set(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+    let binds = [work.kind.into(), work.key.into(), work.due_at.into(), work.body.into()];
+    if tx.execute_counted(SET, &binds)? == 0 { insert(tx, work) } else { Ok(()) }
+}
+
+fn insert(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+    let binds = [
+        work.kind.into(),
+        work.key.into(),
+        work.organization.into(),
+        work.event.into(),
+        work.body.into(),
+        work.due_at.into(),
+        tx.now().into(),
+    ];
+    let _: WorkId = tx.insert(INSERT_WITH_KEY, &binds)?;
+    Ok(())
+}
+
 /// Whether work of this kind is due.
 pub(crate) fn any_due(tx: &Transaction<'_>, Queue { kind, latest_due, .. }: Queue<'_>) -> Result<bool> {
     Ok(tx.exists(DUE, &[kind.into(), tx.now().into()])?
@@ -113,25 +157,40 @@ pub(crate) fn any_due(tx: &Transaction<'_>, Queue { kind, latest_due, .. }: Queu
 }
 
 /// Claims work of this kind. The organizations take turns, so that one with very much does not delay the others: it is
-/// of the first after `last` that has some due. If none is soon found, it is what has been due for the longest time, and
-/// the next search goes on where this one has ended.
-pub(crate) fn claim(tx: &Transaction<'_>, queue: Queue<'_>, last: OrganizationId) -> Result<Claim> {
-    let (found, turn) = find_next_turn(tx, queue.kind, last)?;
-    let Some(work) = found.map_or_else(|| find_due(tx, queue), |work| Ok(Some(work)))? else {
-        return Ok(Claim::Nothing);
+/// of the first after `last` that has some due and is not one of `busy`. If none is soon found, it is what has been due for
+/// the longest time. Returns also the last organization that was looked at: the next search goes on there.
+pub(crate) fn claim(
+    tx: &Transaction<'_>,
+    queue: Queue<'_>,
+    last: OrganizationId,
+    busy: &[OrganizationId],
+) -> Result<(Claim, OrganizationId)> {
+    let (found, turn) = find_next_turn(tx, queue.kind, last, busy)?;
+    let found = found.map_or_else(|| find_due(tx, queue), |work| Ok(Some(work)))?;
+    let Some(work) = found.filter(|work| !busy.contains(&work.organization_id)) else {
+        return Ok((Claim::Nothing, turn));
     };
     if work.attempts >= queue.max_attempts {
         tx.execute(DELETE, &[work.id.into()])?;
-        return Ok(Claim::GivenUp(work.id));
+        return Ok((Claim::GivenUp(work.id), turn));
     }
+    Ok((Claim::Work(hold(tx, queue, work)?), turn))
+}
+
+fn hold(tx: &Transaction<'_>, queue: Queue<'_>, work: Work) -> Result<ClaimedWork> {
     let token = i64::from_le_bytes(tx.environment().random());
     tx.execute(CLAIM, &[work.id.into(), token.into(), tx.now().saturating_add(queue.lease).into()])?;
-    Ok(Claim::Work(ClaimedWork { work, turn, token }))
+    Ok(ClaimedWork { work, token })
 }
 
 /// Returns work of the next organization after `last` that has some due, in the order of the ids, and the last
 /// organization that was looked at. Looks at a limited number of organizations.
-fn find_next_turn(tx: &Transaction<'_>, kind: &str, last: OrganizationId) -> Result<(Option<Work>, OrganizationId)> {
+fn find_next_turn(
+    tx: &Transaction<'_>,
+    kind: &str,
+    last: OrganizationId,
+    busy: &[OrganizationId],
+) -> Result<(Option<Work>, OrganizationId)> {
     let mut organization = last;
     for _ in 0..MAX_LOOKED_AT {
         let binds = [kind.into(), organization.into()];
@@ -144,7 +203,11 @@ fn find_next_turn(tx: &Transaction<'_>, kind: &str, last: OrganizationId) -> Res
                 continue;
             }
         }
-        let work = find_unlocked(tx, DUE_OF_ORGANIZATION, &[kind.into(), organization.into(), tx.now().into()])?;
+        let work = if busy.contains(&organization) {
+            None
+        } else {
+            find_unlocked(tx, DUE_OF_ORGANIZATION, &[kind.into(), organization.into(), tx.now().into()])?
+        };
         if work.is_some() || organization == last {
             return Ok((work, organization));
         }
@@ -175,6 +238,23 @@ pub(crate) fn later(tx: &Transaction<'_>, claimed: &ClaimedWork, delay: Duration
     let at = tx.now().saturating_add(delay);
     tx.execute(LATER, &[claimed.work.id.into(), claimed.token.into(), at.into()])?;
     Ok(at)
+}
+
+/// Whether this process still has its claim. The transaction locks the event that the work is about: a new fact may
+/// [`set`] the work, and then the attempt is over.
+pub(crate) fn is_held(tx: &LockedEvent<'_>, claimed: &ClaimedWork) -> Result<bool> {
+    tx.exists(IS_HELD, &[claimed.work.id.into(), claimed.token.into()])
+}
+
+/// Lets work be attempted again at a time, with this body. With no time, it is done.
+pub(crate) fn change_later(
+    tx: &Transaction<'_>,
+    claimed: &ClaimedWork,
+    at: Option<Timestamp>,
+    body: &str,
+) -> Result<()> {
+    let Some(at) = at else { return done(tx, claimed) };
+    tx.execute(CHANGE_LATER, &[claimed.work.id.into(), claimed.token.into(), at.into(), body.into()])
 }
 
 /// Lets work be attempted again after this time, as if it had not been attempted now.

@@ -1,15 +1,15 @@
 //! The queues of a process: one for each kind of work that it does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
-use crate::store::work::{self, Claim, ClaimedWork, Work, WorkId};
+use crate::store::work::{self, Claim, ClaimedWork, WorkId};
 use crate::write::Writes;
 use crate::write::skipped_rows::SkippedTable;
 
@@ -21,28 +21,72 @@ pub(crate) trait Kind: Send + Sync {
     /// Its name in the database.
     fn name(&self) -> &str;
 
-    /// How long an attempt takes at most, and more. If its process ends, another one is made after this time.
-    fn lease(&self) -> Duration;
+    fn schedule(&self) -> Schedule;
+
+    /// How many attempts may be made at the same time now.
+    fn room(&self) -> Room;
 
     /// Makes an attempt. It may take long, and no transaction is open.
-    fn attempt(&self, work: &Work) -> Outcome;
+    fn attempt(&self, claimed: &ClaimedWork) -> Outcome;
 
     /// Reports an attempt that failed. `next` is when the next one is made, and `None` if the work is given up.
-    fn failed(&self, work: WorkId, attempts: i64, problem: &str, next: Option<Timestamp>);
+    fn failed(&self, _: WorkId, _attempts: i64, _problem: &str, _next: Option<Timestamp>) {}
 
     /// Records in the database that this process does work of this kind. Called when it begins to, and every hour.
-    fn register(&self, writes: &Writes) -> Result<()>;
+    fn register(&self, _: &Writes) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The times of a kind of work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    /// How long an attempt takes at most, and more. If its process ends, another one is made after this time.
+    pub(crate) lease: Duration,
+    /// How often an attempt is made at most, if each one is interrupted.
+    pub(crate) max_attempts: i64,
+    /// The longest time until the next attempt, and more. A due time beyond it comes from a clock that was wrong, and
+    /// counts as due.
+    pub(crate) latest_due: Duration,
+}
+
+/// How many attempts may be made at the same time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) attempts: usize,
+    pub(crate) of_organization: usize,
 }
 
 /// How an attempt ended.
 pub(crate) enum Outcome {
     Done,
-    /// It is attempted again, after the [delay](delay_after) of this attempt. After the last one it is given up.
-    Failed(String),
-    /// The work cannot be read. It is skipped for a minute.
+    /// The attempt has recorded what becomes of the work, in the transaction that records what it is about.
+    Recorded {
+        /// Whether what was asked has answered.
+        answered: bool,
+    },
+    /// It is attempted again after this time. If there is none, it is given up.
+    Failed {
+        problem: String,
+        again: Option<Duration>,
+    },
+    /// The work, or what it is about, cannot be read. It is skipped for a minute.
     Damaged(Error),
-    /// It could not be attempted, because the service is being closed.
+    /// The database could not be read or written.
+    Interrupted(Error),
+    /// It could not be attempted now, because the service is being closed, or others use what it is about.
     NotNow,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempted {
+    /// None was due.
+    Nothing,
+    Made,
+    Answered,
+    Skipped,
+    PutBack(WorkId),
 }
 
 /// The work of a kind, as this process does it.
@@ -50,8 +94,10 @@ pub(crate) struct Queue {
     pub(crate) kind: Box<dyn Kind>,
     /// The organization at which the last search ended: those after it are next.
     turn: AtomicI64,
-    /// Whether a thread is doing it.
-    pub(crate) is_running: AtomicBool,
+    /// The organizations of the attempts that this process is making.
+    busy: Mutex<Vec<OrganizationId>>,
+    /// How many threads are doing it.
+    threads: AtomicUsize,
 }
 
 /// The queues of a process.
@@ -59,12 +105,12 @@ pub(crate) type Queues = Vec<Arc<Queue>>;
 
 impl Queue {
     pub(crate) fn new(kind: Box<dyn Kind>) -> Self {
-        Self { kind, turn: AtomicI64::default(), is_running: AtomicBool::new(false) }
+        Self { kind, turn: AtomicI64::default(), busy: Mutex::default(), threads: AtomicUsize::default() }
     }
 
     fn of_store(&self) -> work::Queue<'_> {
-        let (kind, lease) = (self.kind.name(), self.kind.lease());
-        work::Queue { kind, lease, max_attempts: MAX_ATTEMPTS, latest_due: LATEST_DUE }
+        let Schedule { lease, max_attempts, latest_due } = self.kind.schedule();
+        work::Queue { kind: self.kind.name(), lease, max_attempts, latest_due }
     }
 
     /// Whether any work is due.
@@ -72,44 +118,93 @@ impl Queue {
         writes.store()?.read(|tx| work::any_due(tx, self.of_store()))
     }
 
-    /// Does the work that is next, and records how that ended. Returns `false` if none is due.
-    pub(crate) fn attempt_next(self: &Arc<Self>, writes: &Writes) -> Result<bool> {
-        if !self.any_due(writes)? {
-            return Ok(false);
-        }
-        let queue = Arc::clone(self);
-        let last = OrganizationId::from_raw(self.turn.load(Ordering::Relaxed));
-        match writes.store()?.write(None, move |tx| work::claim(tx, queue.of_store(), last))? {
-            Claim::Nothing => return Ok(false),
-            Claim::Work(claimed) => {
-                self.turn.store(claimed.turn.raw(), Ordering::Relaxed);
-                self.attempt(writes, claimed)?;
-            }
-            Claim::GivenUp(id) => {
-                self.kind.failed(id, MAX_ATTEMPTS, "the process ended during the last attempt", None);
-            }
-        }
-        Ok(true)
+    /// A place for a thread that does the work. `None` if there are enough.
+    pub(crate) fn thread(self: &Arc<Self>) -> Option<QueueThread> {
+        let most = self.kind.room().attempts;
+        let taken = self
+            .threads
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |threads| (threads < most).then_some(threads + 1));
+        taken.is_ok().then(|| QueueThread(Arc::clone(self)))
     }
 
-    fn attempt(&self, writes: &Writes, claimed: ClaimedWork) -> Result<()> {
-        let attempted = catch_unwind(AssertUnwindSafe(|| self.kind.attempt(&claimed.work)));
+    /// The organizations that have as many attempts as they may.
+    fn busy(&self, Room { of_organization, .. }: Room) -> Vec<OrganizationId> {
+        let busy = self.busy.locked();
+        let count = |organization: &OrganizationId| busy.iter().filter(|other| *other == organization).count();
+        busy.iter().filter(|organization| count(organization) >= of_organization).copied().collect()
+    }
+
+    /// Does the work that is next, and records how that ended.
+    pub(crate) fn attempt_next(self: &Arc<Self>, writes: &Writes) -> Result<Attempted> {
+        let room = self.kind.room();
+        if room.attempts == 0 || !self.any_due(writes)? {
+            return Ok(Attempted::Nothing);
+        }
+        let (queue, busy) = (Arc::clone(self), self.busy(room));
+        let last = OrganizationId::from_raw(self.turn.load(Ordering::Relaxed));
+        let (claim, turn) = writes.store()?.write(None, move |tx| work::claim(tx, queue.of_store(), last, &busy))?;
+        self.turn.store(turn.raw(), Ordering::Relaxed);
+        match claim {
+            Claim::Nothing => Ok(Attempted::Nothing),
+            Claim::Work(claimed) => self.attempt(writes, &claimed),
+            Claim::GivenUp(id) => {
+                let attempts = self.kind.schedule().max_attempts;
+                self.kind.failed(id, attempts, "the process ended during the last attempt", None);
+                Ok(Attempted::Made)
+            }
+        }
+    }
+
+    fn attempt(&self, writes: &Writes, claimed: &ClaimedWork) -> Result<Attempted> {
+        let organization = claimed.work.organization_id;
+        self.busy.locked().push(organization);
+        let attempted = catch_unwind(AssertUnwindSafe(|| self.kind.attempt(claimed)));
+        let mut busy = self.busy.locked();
+        if let Some(place) = busy.iter().position(|other| *other == organization) {
+            busy.swap_remove(place);
+        }
+        drop(busy);
+
         let store = writes.store_in_operation();
-        let (id, attempts) = (claimed.work.id, claimed.work.attempts + 1);
-        let problem = match attempted.unwrap_or_else(|_| Outcome::Failed("it panicked".to_owned())) {
-            Outcome::Done => return store.write(None, move |tx| work::done(tx, &claimed)),
-            Outcome::NotNow => return store.write(None, move |tx| work::put_back(tx, &claimed, Duration::ZERO)),
+        let (id, attempts, claimed) = (claimed.work.id, claimed.work.attempts + 1, claimed.clone());
+        let panicked = |_| Outcome::Damaged(Error::Internal("an attempt panicked".to_owned()));
+        match attempted.unwrap_or_else(panicked) {
+            Outcome::Done => {
+                store.write(None, move |tx| work::done(tx, &claimed))?;
+                Ok(Attempted::Made)
+            }
+            Outcome::Recorded { answered } => Ok(if answered { Attempted::Answered } else { Attempted::Made }),
+            Outcome::Failed { problem, again } => {
+                let next = store.write(None, move |tx| match again {
+                    Some(delay) => work::later(tx, &claimed, delay).map(Some),
+                    None => work::done(tx, &claimed).map(|()| None),
+                })?;
+                self.kind.failed(id, attempts, &problem, next);
+                Ok(Attempted::Made)
+            }
             Outcome::Damaged(error) => {
                 writes.skip_row(SkippedTable::Work, id.raw(), &error);
-                return store.write(None, move |tx| work::put_back(tx, &claimed, DAMAGED_PAUSE));
+                store.write(None, move |tx| work::put_back(tx, &claimed, DAMAGED_PAUSE))?;
+                Ok(Attempted::Skipped)
             }
-            Outcome::Failed(problem) => problem,
-        };
-        let next = store.write(None, move |tx| match delay_after(attempts) {
-            Some(delay) => work::later(tx, &claimed, delay).map(Some),
-            None => work::done(tx, &claimed).map(|()| None),
-        })?;
-        self.kind.failed(id, attempts, &problem, next);
-        Ok(())
+            Outcome::Interrupted(error) => {
+                // If this fails too, the claim ends by itself.
+                let _ = store.write(None, move |tx| work::put_back(tx, &claimed, Duration::ZERO));
+                Err(error)
+            }
+            Outcome::NotNow => {
+                store.write(None, move |tx| work::put_back(tx, &claimed, Duration::ZERO))?;
+                Ok(Attempted::PutBack(id))
+            }
+        }
+    }
+}
+
+/// A thread that does the work of a queue, until it is dropped.
+pub(crate) struct QueueThread(pub(crate) Arc<Queue>);
+
+impl Drop for QueueThread {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::AcqRel);
     }
 }

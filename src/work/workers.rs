@@ -1,14 +1,15 @@
-//! The threads that do work: one that looks for it, and one for each queue while it has some.
+//! The threads that do work: one that looks for it, and a few for each queue while it has some.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use super::background_threads::StopSignal;
-use super::queues::{Queue, Queues};
-use crate::environment::{Clock, SystemClock};
+use super::queues::{Attempted, Queue, QueueThread, Queues};
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Result, StoreError};
+use crate::store::work::WorkId;
 use crate::write::Writes;
 
 /// How often the queues are looked at, for the work that other processes have added and for what is attempted again.
@@ -27,6 +28,7 @@ const JOIN_POLL: Duration = Duration::from_millis(2);
 /// Looks for work until it is told to stop, or the service or the store is closed. Does not keep them open while it
 /// waits.
 pub(crate) fn run(writes: &Weak<Writes>, queues: &Queues, stop: &StopSignal) {
+    let stopping = Arc::new(AtomicBool::new(false));
     let mut threads = Vec::new();
     let mut registered_at = SystemClock.monotonic();
     let mut pause = Duration::ZERO;
@@ -44,11 +46,10 @@ pub(crate) fn run(writes: &Weak<Writes>, queues: &Queues, stop: &StopSignal) {
             if registers {
                 queue.kind.register(&writes)?;
             }
-            if !queue.is_running.load(Ordering::Acquire)
+            if let Some(thread) = queue.thread()
                 && queue.any_due(&writes)?
-                && let Some(running) = Running::of(queue)
             {
-                threads.push(start(running, Arc::downgrade(&writes))?);
+                threads.push(start(thread, Arc::downgrade(&writes), Arc::clone(&stopping))?);
             }
             Ok(())
         });
@@ -60,39 +61,43 @@ pub(crate) fn run(writes: &Weak<Writes>, queues: &Queues, stop: &StopSignal) {
             |()| POLL,
         );
     }
+    stopping.store(true, Ordering::Release);
     while threads.iter().any(|thread| !thread.is_finished()) {
         sleep(JOIN_POLL);
     }
 }
 
 /// Starts a thread that does the work of a queue until none is due.
-fn start(running: Running, writes: Weak<Writes>) -> Result<JoinHandle<()>> {
+fn start(place: QueueThread, writes: Weak<Writes>, stopping: Arc<AtomicBool>) -> Result<JoinHandle<()>> {
     let thread = std::thread::Builder::new().name("ticketing-work".to_owned()).spawn(move || {
-        let queue = Arc::clone(&running.0);
-        let mut running = Some(running);
-        while let Some(doing) = running.take() {
-            do_all(&queue, &writes);
-            drop(doing);
+        let queue = Arc::clone(&place.0);
+        let mut place = Some(place);
+        while let Some(taken) = place.take() {
+            let is_finished = do_all(&queue, &writes, &stopping);
+            drop(taken);
             // Work may have been added while the other thread still saw that this one does it.
             let any_due = |writes: Arc<Writes>| !is_over(&writes) && queue.any_due(&writes).unwrap_or(false);
-            if writes.upgrade().is_some_and(any_due) {
-                running = Running::of(&queue);
+            if is_finished && !stopping.load(Ordering::Acquire) && writes.upgrade().is_some_and(any_due) {
+                place = queue.thread();
             }
         }
     });
     Ok(thread.map_err(StoreError::no_thread)?)
 }
 
-/// Does the work of a queue until none is due, or the service is being closed.
-fn do_all(queue: &Arc<Queue>, writes: &Weak<Writes>) {
+/// Does the work of a queue until none is due, or it should stop. Returns whether none was due.
+fn do_all(queue: &Arc<Queue>, writes: &Weak<Writes>, stopping: &AtomicBool) -> bool {
+    let mut put_back = PutBack::default();
     // The handle is dropped between two attempts, because it keeps the database open.
-    while let Some(writes) = writes.upgrade()
+    while !stopping.load(Ordering::Acquire)
+        && let Some(writes) = writes.upgrade()
         && !is_over(&writes)
     {
         match queue.attempt_next(&writes) {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(_) if is_over(&writes) => return,
+            Ok(Attempted::Nothing) => return true,
+            Ok(attempted) if put_back.has_again(attempted) => return false,
+            Ok(_) => {}
+            Err(_) if is_over(&writes) => return false,
             Err(error) => {
                 tracing::warn!(
                     target: "ticketing::work",
@@ -101,10 +106,12 @@ fn do_all(queue: &Arc<Queue>, writes: &Weak<Writes>) {
                     "a queue could not be read or written; this is tried again"
                 );
                 drop(writes);
-                return sleep(FAILURE_PAUSE);
+                sleep(FAILURE_PAUSE);
+                return false;
             }
         }
     }
+    false
 }
 
 /// Whether the service is being closed, or its store has stopped.
@@ -112,18 +119,65 @@ fn is_over(writes: &Writes) -> bool {
     writes.is_closing() || writes.store_in_operation().stopped().is_some()
 }
 
-/// Shows that a thread does the work of a queue, until it is dropped.
-struct Running(Arc<Queue>);
+/// The work that was put back. It is not attempted a third time at once.
+#[derive(Default)]
+struct PutBack(Vec<WorkId>);
 
-impl Running {
-    /// `None` if another thread does it.
-    fn of(queue: &Arc<Queue>) -> Option<Self> {
-        (!queue.is_running.swap(true, Ordering::AcqRel)).then(|| Self(Arc::clone(queue)))
+impl PutBack {
+    fn has_again(&mut self, attempted: Attempted) -> bool {
+        let Attempted::PutBack(id) = attempted else { return false };
+        let has = self.0.contains(&id);
+        self.0.push(id);
+        has
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.is_running.store(false, Ordering::Release);
+/// How many attempts have ended how.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) answered: usize,
+    pub(crate) skipped: usize,
+}
+
+/// Does the work of a queue now, until none is due or `stops` returns `true`: on this thread, and on others too if there
+/// is more than one row.
+pub(crate) fn do_due(queue: &Arc<Queue>, writes: &Writes, stops: &(dyn Fn() -> bool + Sync)) -> Result<Counts> {
+    let counts = Mutex::new(Counts::default());
+    let attempt = || -> Result<Attempted> {
+        let attempted = queue.attempt_next(writes)?;
+        let mut counts = counts.locked();
+        counts.answered += usize::from(attempted == Attempted::Answered);
+        counts.skipped += usize::from(attempted == Attempted::Skipped);
+        Ok(attempted)
+    };
+    let attempt_all = || -> Result<()> {
+        let mut put_back = PutBack::default();
+        while !stops() {
+            let attempted = attempt()?;
+            if attempted == Attempted::Nothing || put_back.has_again(attempted) {
+                break;
+            }
+        }
+        Ok(())
+    };
+    if attempt()? != Attempted::Nothing && queue.any_due(writes)? {
+        std::thread::scope(|scope| {
+            let _this = queue.thread();
+            let attempt_all = &attempt_all;
+            let start = |place| {
+                let work = move || {
+                    let _place = place;
+                    attempt_all()
+                };
+                std::thread::Builder::new().spawn_scoped(scope, work).ok()
+            };
+            let others: Vec<_> = std::iter::from_fn(|| queue.thread()).map_while(start).collect();
+            let mut result = attempt_all();
+            for other in others {
+                result = result.and(other.join().unwrap_or(Ok(())));
+            }
+            result
+        })?;
     }
+    Ok(*counts.locked())
 }

@@ -19,6 +19,24 @@ pub(crate) fn is_asked(gateway: GatewayKey<'_>, recorded: Option<GatewayKey<'_>>
     recorded.map_or(gateway.name != SANDBOX, |recorded| recorded == gateway)
 }
 
+/// The kind of work that asks a gateway to check a payment.
+pub(crate) const CHECK: &str = "check";
+
+/// The kind of work that asks the recorded gateway for something: a process looks for the kinds of its own gateway only.
+pub(crate) fn work_kind(asked_for: &str, recorded: Option<GatewayKey<'_>>) -> String {
+    match recorded {
+        Some(GatewayKey { name, mode }) => format!("{asked_for} {name} {mode}"),
+        None => format!("{asked_for} ?"),
+    }
+}
+
+/// The kinds of work that ask a gateway for something: that of the gateway, and that of what an earlier version has
+/// recorded without one, if [it is asked](is_asked) about it.
+pub(crate) fn work_kinds(asked_for: &str, gateway: GatewayKey<'_>) -> Vec<String> {
+    let asked = [Some(gateway), None].into_iter().filter(|recorded| is_asked(gateway, *recorded));
+    asked.map(|recorded| work_kind(asked_for, recorded)).collect()
+}
+
 /// Why the gateway of a checkout is not asked.
 pub(crate) fn is_missing(recorded: Option<GatewayKey<'_>>) -> String {
     match recorded {

@@ -28,6 +28,10 @@ pub(crate) fn next_check(answers: i64, waits: bool) -> Option<Duration> {
     }
 }
 
+/// The longest time between two times, and a minute in which clocks may differ. A due time beyond it comes from a clock
+/// that was wrong, and counts as due now.
+pub(crate) const LATEST_DUE: Duration = Duration::from_mins(23 * 24 * 60 + 1);
+
 /// When the gateway is asked again, after it has not answered. `None` if it is not asked again. `newest` is when the
 /// newest fact was recorded.
 pub(crate) fn check_again(newest: Timestamp, waits: bool, now: Timestamp) -> Option<Timestamp> {

@@ -23,7 +23,6 @@ use crate::model::values::id::{DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::allocate;
 use crate::rules::money::gateway_choice::is_asked;
-use crate::rules::money::payment_check::FIRST_CHECK;
 use crate::store::money::disputes::OpenDisputes;
 use crate::store::money::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::money::payments::StoredPayment;
@@ -72,6 +71,8 @@ pub(in crate::sales) struct Account<'t, 'c> {
     pub(super) decided: Option<RefundId>,
     /// Whether refunds that wait are to be attempted now.
     pub(super) wakes: bool,
+    /// Whether the gateway is asked some time later whether a new fact is still true.
+    pub(super) is_checked_later: bool,
     pub(super) figures: MoneyFigures,
 }
 
@@ -79,7 +80,8 @@ impl<'t, 'c> Account<'t, 'c> {
     pub(in crate::sales) fn load(tx: &'t LockedEvent<'c>, payment: StoredPayment) -> Result<Self> {
         let refunds = refunds::not_settled(tx, payment.id)?;
         let stored = refunds.clone();
-        Ok(Self { tx, payment, refunds, stored, decided: None, wakes: false, figures: MoneyFigures::default() })
+        let figures = MoneyFigures::default();
+        Ok(Self { tx, payment, refunds, stored, decided: None, wakes: false, is_checked_later: false, figures })
     }
 
     /// The refund with this id, if it is one of this payment.
@@ -166,14 +168,8 @@ impl<'t, 'c> Account<'t, 'c> {
             }
         }
         self.figures.refunded += self.counted(amount);
-        self.check_later();
+        self.is_checked_later = true;
         Ok(())
-    }
-
-    /// The gateway is asked some time after a new fact whether that is still true.
-    fn check_later(&mut self) {
-        self.payment.check_at = Some(self.tx.now().saturating_add(FIRST_CHECK));
-        self.payment.checks = 0;
     }
 
     /// Records that money was returned manually for what is owed: the oldest first, or for this refund only. Returns
@@ -306,7 +302,7 @@ impl<'t, 'c> Account<'t, 'c> {
         refund.status = RefundStatus::Withdrawn;
         self.payment.sums.promised -= rest;
         if was_asked {
-            self.check_later();
+            self.is_checked_later = true;
         }
         Ok(())
     }
@@ -335,7 +331,7 @@ impl<'t, 'c> Account<'t, 'c> {
         self.payment.sums.disputed = open.disputed;
         self.payment.sums.taken_by_open = open.taken;
         self.wakes = true;
-        self.check_later();
+        self.is_checked_later = true;
         Ok(())
     }
 

@@ -9,12 +9,15 @@ use crate::model::sale::refund::RefundStatus;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::{Decision, DecisionState, Outcome, follow};
-use crate::store::Transaction;
+use crate::rules::money::gateway_choice::{CHECK, work_kind};
+use crate::rules::money::payment_check::FIRST_CHECK;
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{DueRefund, StoredRefund};
 use crate::store::money::{payments, refunds};
 use crate::store::order::order_status;
 use crate::store::sale::sales_figures;
+use crate::store::work::{self, KeyedWork};
+use crate::store::{LockedEvent, Transaction};
 
 const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or a bank has taken it for a dispute";
 
@@ -59,11 +62,27 @@ impl Account<'_, '_> {
         self.figures.owed = owed;
         self.figures.manual_refund = self.counted(owed);
         payments::update(self.tx, &self.payment)?;
+        if self.is_checked_later {
+            check_later(self.tx, &self.payment)?;
+        }
         sales_figures::money_moved(self.tx, self.payment.order, &self.payment.currency, &self.figures)?;
         let status = if self.is_returned() { PaymentStatus::Refunded } else { PaymentStatus::Completed };
         order_status::money_moved(self.tx, self.payment.order, Some(status).filter(|_| self.payment.is_of_checkout()))?;
         Ok(due)
     }
+}
+
+/// Lets the gateway be asked some time after a new fact whether that is still true. It has not answered yet.
+fn check_later(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
+    let check = KeyedWork {
+        kind: &work_kind(CHECK, payment.gateway_key()),
+        key: payment.id.raw(),
+        organization: payment.organization,
+        event: payment.event,
+        body: "0",
+        due_at: tx.now().saturating_add(FIRST_CHECK),
+    };
+    work::set(tx, &check)
 }
 
 fn decision(refund: &StoredRefund) -> Decision {

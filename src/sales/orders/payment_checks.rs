@@ -4,20 +4,18 @@
 use std::time::Duration;
 
 use super::gateway_facts::{self, Listing};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::sale::refund::RefundSource;
+use crate::model::values::id::PaymentId;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::payment_check::{check_again, next_check};
 use crate::sales::money::refund_lifecycle::Account;
 use crate::store::LockedEvent;
 use crate::store::money::ledger::MadeFor;
-use crate::store::money::payments::{DuePayment, StoredPayment};
+use crate::store::money::payments::StoredPayment;
 use crate::store::money::{ledger, payments};
-
-/// How long a claim keeps other processes from asking about the same payment. This is longer than a call to the
-/// gateway.
-const CLAIM: Duration = Duration::from_mins(1);
+use crate::store::work::{self, ClaimedWork};
 
 /// The gateway lists a refund at the latest so long after it was made.
 const IS_LISTED: Duration = Duration::from_hours(1);
@@ -26,14 +24,28 @@ const IS_LISTED: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone)]
 pub(crate) struct PaymentCheck {
     pub(crate) payment: StoredPayment,
-    claimed_at: Timestamp,
+    /// How many times the gateway has answered since the newest fact.
+    answers: i64,
+    work: ClaimedWork,
+    begun_at: Timestamp,
 }
 
-/// Claims a payment that the gateway is to be asked about. Returns `None` if it is not due, or another process has
-/// claimed it.
-pub(crate) fn claim(tx: &LockedEvent<'_>, due: DuePayment) -> Result<Option<PaymentCheck>> {
-    let claimed = payments::claim_check(tx, due.id, tx.now().saturating_add(CLAIM))?;
-    Ok(claimed.map(|payment| PaymentCheck { payment, claimed_at: tx.now() }))
+impl PaymentCheck {
+    /// Sets when the gateway is next asked. `None` if it is not asked again.
+    fn ask_again(&self, tx: &LockedEvent<'_>, at: Option<Timestamp>, answers: i64) -> Result<()> {
+        work::change_later(tx, &self.work, at, &answers.to_string())
+    }
+}
+
+/// Loads what the gateway is to be asked about. `None` if the payment has a new fact since the work was claimed.
+pub(crate) fn begin(tx: &LockedEvent<'_>, work: &ClaimedWork) -> Result<Option<PaymentCheck>> {
+    if !work::is_held(tx, work)? {
+        return Ok(None);
+    }
+    let payment = payments::get(tx, PaymentId::from_raw(work.work.key.unwrap_or_default()))?;
+    let not_a_number = |_| Error::Internal("the number of answers of a check is not a number".to_owned());
+    let answers = work.work.body.parse().map_err(not_a_number)?;
+    Ok(Some(PaymentCheck { payment, answers, work: work.clone(), begun_at: tx.now() }))
 }
 
 /// Records what the gateway lists of a payment. `listing` is `None` if it cannot tell. Refunds that were recorded as made,
@@ -41,20 +53,18 @@ pub(crate) fn claim(tx: &LockedEvent<'_>, due: DuePayment) -> Result<Option<Paym
 pub(crate) fn answered(tx: &LockedEvent<'_>, check: &PaymentCheck, listing: Option<&Listing>) -> Result<()> {
     let StoredPayment { id, organization, order, reference, .. } = &check.payment;
     let Some(listing) = listing else {
-        return payments::schedule_check(tx, *id, None, check.payment.checks);
+        return check.ask_again(tx, None, check.answers);
     };
     gateway_facts::record(tx, *organization, *order, reference.as_deref(), listing)?;
     let made = ledger::made_of(tx, *id)?;
     let payment = payments::get(tx, *id)?;
-    // A new fact has scheduled the next time already.
-    if payment.check_at == check.payment.check_at {
-        let is_waiting = |refund: &GatewayRefund| refund.state == RefundState::RequiresAction;
-        let waits = payment.sums.disputed > 0 || listing.refunds.iter().any(is_waiting);
-        let answers = check.payment.checks + i64::from(!waits);
-        let may_change = waits || !made.is_empty();
-        let next = next_check(answers, waits).filter(|_| may_change).map(|delay| tx.now().saturating_add(delay));
-        payments::schedule_check(tx, *id, next, answers)?;
-    }
+    let is_waiting = |refund: &GatewayRefund| refund.state == RefundState::RequiresAction;
+    let waits = payment.sums.disputed > 0 || listing.refunds.iter().any(is_waiting);
+    let answers = check.answers + i64::from(!waits);
+    let may_change = waits || !made.is_empty();
+    let next = next_check(answers, waits).filter(|_| may_change).map(|delay| tx.now().saturating_add(delay));
+    // A new fact has scheduled the next time already: this changes nothing then.
+    check.ask_again(tx, next, answers)?;
     let missing = missing(check, listing, made);
     if !missing.is_empty() {
         let mut account = Account::load(tx, payments::get(tx, *id)?)?;
@@ -96,7 +106,7 @@ fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> V
         listing.refunds.iter().any(is_it)
     };
     made.retain(|made| {
-        let is_old = made.recorded_at.saturating_add(IS_LISTED) <= check.claimed_at;
+        let is_old = made.recorded_at.saturating_add(IS_LISTED) <= check.begun_at;
         is_old && made.source != RefundSource::Outside && !is_listed(made)
     });
     made
@@ -105,7 +115,7 @@ fn missing(check: &PaymentCheck, listing: &Listing, mut made: Vec<MadeFor>) -> V
 /// Records that the gateway did not answer, and schedules the next time that it is asked.
 pub(crate) fn not_answered(tx: &LockedEvent<'_>, check: &PaymentCheck) -> Result<()> {
     let payment = &check.payment;
-    let newest = ledger::newest_fact(tx, payment)?.unwrap_or(check.claimed_at);
+    let newest = ledger::newest_fact(tx, payment)?.unwrap_or(check.begun_at);
     let next = check_again(newest, payment.sums.disputed > 0, tx.now());
-    payments::schedule_check(tx, payment.id, next, payment.checks)
+    check.ask_again(tx, next, check.answers)
 }

@@ -5,6 +5,7 @@ use crate::model::values::id::WebhookId;
 use crate::service::TicketingService;
 use crate::store::Transaction;
 use crate::store::webhooks::{attempts, fan_outs};
+use crate::work::queues::Attempted;
 
 /// # Notifications in tests
 impl TicketingService {
@@ -49,7 +50,7 @@ impl TicketingService {
         loop {
             let made_before = made;
             for queue in self.queues() {
-                while !self.writes().is_closing() && queue.attempt_next(self.writes())? {
+                while !self.writes().is_closing() && queue.attempt_next(self.writes())? != Attempted::Nothing {
                     made += 1;
                 }
             }

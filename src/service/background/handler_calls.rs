@@ -1,18 +1,20 @@
 //! The functions of the program that are called with notifications: a kind of work for each.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::model::values::timestamp::Timestamp;
+use crate::rules::delivery::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
 use crate::service::state::notification_handler::NotificationHandler;
 use crate::store::webhooks::handlers;
-use crate::store::work::{Work, WorkId};
+use crate::store::work::{ClaimedWork, WorkId};
 use crate::work::background_threads::MaintenanceGuard;
-use crate::work::queues::{Kind, Outcome, Queue, Queues};
+use crate::work::queues::{Kind, Outcome, Queue, Queues, Room, Schedule};
 use crate::work::workers;
 use crate::write::Writes;
 
@@ -66,20 +68,27 @@ impl Kind for FunctionCalls {
         &self.kind
     }
 
-    fn lease(&self) -> Duration {
-        LEASE
+    fn schedule(&self) -> Schedule {
+        Schedule { lease: LEASE, max_attempts: MAX_ATTEMPTS, latest_due: LATEST_DUE }
     }
 
-    fn attempt(&self, work: &Work) -> Outcome {
-        let notification = match handlers::notification(work) {
+    fn room(&self) -> Room {
+        Room { attempts: 1, of_organization: usize::MAX }
+    }
+
+    fn attempt(&self, claimed: &ClaimedWork) -> Outcome {
+        let notification = match handlers::notification(&claimed.work) {
             Ok(notification) => notification,
             Err(error) => return Outcome::Damaged(Error::Internal(error.to_string())),
         };
         let Some(service) = self.service.upgrade() else { return Outcome::NotNow };
-        match (self.function.call)(&service.ignoring_suspension(), &notification) {
-            Ok(()) => Outcome::Done,
-            Err(error) => Outcome::Failed(error.to_string()),
-        }
+        let call = || (self.function.call)(&service.ignoring_suspension(), &notification);
+        let problem = match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(Ok(())) => return Outcome::Done,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it panicked".to_owned(),
+        };
+        Outcome::Failed { problem, again: delay_after(claimed.work.attempts + 1) }
     }
 
     fn failed(&self, notification: WorkId, attempts: i64, problem: &str, next: Option<Timestamp>) {

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::maintenance_steps::{CHECKOUT_STEPS, REFUND_STEPS, STEPS, Step};
+use super::maintenance_steps::{CHECKOUT_STEPS, GATEWAY_STEP, REFUND_STEPS, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
@@ -54,7 +54,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS);
+        let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain(&REFUND_STEPS).chain([&GATEWAY_STEP]);
         let mut run = Run::new(&|| false);
         self.run_steps(steps, &mut run)?;
         Ok(run.report)
@@ -119,6 +119,7 @@ impl TicketingService {
             self.start_steps(&mut guard, &CHECKOUT_STEPS)?;
             self.start_steps(&mut guard, &REFUND_STEPS)?;
         }
+        self.start_gateway_work(&mut guard)?;
         Ok(guard)
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod clock_check;
 pub(super) mod due_notifications;
+pub(super) mod gateway_work;
 pub(super) mod handler_calls;
 pub(super) mod maintenance;
 pub(super) mod maintenance_steps;

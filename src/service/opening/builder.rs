@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::database_file::DatabaseFile;
@@ -238,6 +238,7 @@ impl Builder {
         let inner = Inner {
             background: Mutex::default(),
             queues: Mutex::default(),
+            gateway_queues: OnceLock::new(),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
             payments: Payments {

@@ -3,7 +3,7 @@
 use std::fmt;
 #[cfg(feature = "exports")]
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::clock_history::ClockHistory;
@@ -76,6 +76,8 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) background: Mutex<Background>,
     /// The work that this process does, until the service is closed: a function of the program may hold a handle of it.
     pub(in crate::service) queues: Mutex<Queues>,
+    /// What this process asks its gateway later.
+    pub(in crate::service) gateway_queues: OnceLock<Queues>,
     pub(in crate::service) writes: Arc<Writes>,
     pub(in crate::service) payments: Payments,
     pub(in crate::service) environment: Environment,

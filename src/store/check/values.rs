@@ -176,6 +176,13 @@ pub(super) const RULES: &[RowRule] = &[
         is_obeyed: handlers::is_readable,
     },
     RowRule {
+        name: "payment-check",
+        table: "work",
+        sentence: "the number of answers to a check of a payment must be a number",
+        rows: "SELECT id, kind, body FROM work WHERE kind > 'check ' AND kind < 'check!'",
+        is_obeyed: |row| Ok(row.get::<String>("body")?.parse::<u32>().is_ok()),
+    },
+    RowRule {
         name: "webhook-settings",
         table: "webhook_endpoints",
         sentence: "an endpoint must have at least one type of notification, each only once, and a well-formed signing key",

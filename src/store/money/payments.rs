@@ -20,15 +20,13 @@ use crate::rules::money::balance::PaymentSums;
 use crate::store::columns::row_struct;
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::page_ids::ranges;
-use crate::store::sale::gateway_identity::{
-    WaitingAtGateway, bind_account, count_by_gateway, count_of_others, of_gateway,
-};
-use crate::store::{LockedEvent, Query, Row, Transaction};
+use crate::store::sale::gateway_identity::{WaitingAtGateway, bind_account, count_by_gateway, count_of_others};
+use crate::store::{LockedEvent, Row, Transaction};
 
 macro_rules! columns {
     () => {
         "id, organization_id, order_id, event_id, purpose, manual_method, gateway, account, mode, checkout_reference, reference,
-        amount, currency, note, returned, taken, promised, disputed, owed, check_at, checks, recorded_by, recorded_by_name, backfilled,
+        amount, currency, note, returned, taken, promised, disputed, owed, recorded_by, recorded_by_name, backfilled,
         created_at,
         CAST(CASE WHEN disputed > 0 THEN (SELECT COALESCE(SUM(d.taken), 0) FROM disputes d
             WHERE d.order_id = payments.order_id AND d.payment_id = payments.id AND d.currency = payments.currency
@@ -51,23 +49,10 @@ pub(in crate::store) const BY_REFERENCE: &str =
 const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AND reference IS NULL";
 /// More than was received is never promised by a decision of this service.
 const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
-const UPDATE: &str =
-    "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6, check_at = ?7,
-        checks = ?8
+const UPDATE: &str = "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6
     WHERE id = ?1";
-const SCHEDULE_CHECK: &str = "UPDATE payments SET check_at = ?2, checks = ?3 WHERE id = ?1";
-/// First one of each organization, then the second one of each, and so on.
-pub(in crate::store) const TO_CHECK: &str = concat!(
-    "SELECT id, order_id, organization_id FROM (
-        SELECT p.id, p.order_id, p.organization_id, p.check_at,
-            ROW_NUMBER() OVER (PARTITION BY p.organization_id ORDER BY p.check_at, p.id) AS turn
-        FROM payments p WHERE p.check_at <= ?1 AND ",
-    of_gateway!("?3", "?4"),
-    ") due ORDER BY turn, check_at, id LIMIT ?2"
-);
-pub(in crate::store) const COUNT_BY_GATEWAY: &str = count_by_gateway!("payments WHERE check_at IS NOT NULL");
-const CLAIM_CHECK: &str =
-    concat!("UPDATE payments SET check_at = ?3 WHERE id = ?1 AND +check_at <= ?2 RETURNING ", columns!());
+pub(in crate::store) const COUNT_BY_GATEWAY: &str =
+    count_by_gateway!("work w JOIN payments p ON p.id = w.key WHERE w.kind > 'check ' AND w.kind < 'check!'");
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
 const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
     WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";
@@ -143,10 +128,6 @@ row_struct! {
         },
         /// What has to be returned manually.
         pub(crate) owed: i64,
-        /// When the gateway is next asked what it lists of the payment. `None` if it is not asked.
-        pub(crate) check_at: Option<Timestamp>,
-        /// How many times it has answered since the newest fact.
-        pub(crate) checks: i64,
         pub(crate) created_at: Timestamp,
     }
 }
@@ -260,34 +241,9 @@ pub(crate) fn promise(tx: &LockedEvent<'_>, id: PaymentId, amount: i64) -> Resul
 
 pub(crate) fn update(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
     let PaymentSums { returned, taken, promised, disputed, .. } = payment.sums;
-    let binds = [
-        payment.id.into(),
-        returned.into(),
-        taken.into(),
-        promised.into(),
-        disputed.into(),
-        payment.owed.into(),
-        payment.check_at.into(),
-        payment.checks.into(),
-    ];
+    let binds =
+        [payment.id.into(), returned.into(), taken.into(), promised.into(), disputed.into(), payment.owed.into()];
     tx.execute(UPDATE, &binds)
-}
-
-row_struct! {
-    /// A payment that its gateway is to be asked about.
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) struct DuePayment(row) {
-        pub(crate) id: PaymentId,
-        pub(crate) order: OrderId => order_id,
-        pub(crate) organization: OrganizationId => organization_id,
-    }
-}
-
-/// Returns up to `limit` payments that this gateway is to be asked about now, so that organizations take turns. Of
-/// each, the one that has been due for the longest time comes first.
-pub(crate) fn to_check(tx: &Transaction<'_>, gateway: GatewayKey<'_>, limit: i64) -> Result<Vec<DuePayment>> {
-    let binds = [tx.now().into(), limit.into(), gateway.name.into(), gateway.mode.as_str().into()];
-    tx.query_all(TO_CHECK, &binds, DuePayment::read)
 }
 
 /// Counts the payments that other gateways than this one are to be asked about.
@@ -296,17 +252,6 @@ pub(crate) fn of_other_gateways(
     gateway: Option<GatewayKey<'_>>,
 ) -> Result<Vec<WaitingAtGateway>> {
     count_of_others(tx, COUNT_BY_GATEWAY, gateway)
-}
-
-/// Claims a payment that is to be asked about: no other process asks before `until`. Returns `None` if it is not due
-/// now.
-pub(crate) fn claim_check(tx: &LockedEvent<'_>, id: PaymentId, until: Timestamp) -> Result<Option<StoredPayment>> {
-    tx.query_opt(Query::changing(CLAIM_CHECK), &[id.into(), tx.now().into(), until.into()], StoredPayment::read)
-}
-
-/// Sets when the gateway is next asked about a payment, and how many times it has answered.
-pub(crate) fn schedule_check(tx: &LockedEvent<'_>, id: PaymentId, at: Option<Timestamp>, answers: i64) -> Result<()> {
-    tx.execute(SCHEDULE_CHECK, &[id.into(), at.into(), answers.into()])
 }
 
 /// Whether a gateway has ever taken real money.

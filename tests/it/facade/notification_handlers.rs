@@ -58,7 +58,7 @@ fn next(calls: &Calls) -> Notification {
 }
 
 fn queued(fixture: &Fixture) -> i64 {
-    fixture.stored("SELECT COUNT(*) FROM work")
+    fixture.stored("SELECT COUNT(*) FROM work WHERE kind LIKE 'call %'")
 }
 
 #[track_caller]
@@ -201,8 +201,10 @@ fn a_failed_or_panicking_call_is_repeated_on_the_schedule_of_webhooks_eight_time
     fixture.issue(fixture.default_ticket_type(), 1);
     let first = next(&calls);
     for (number, minutes) in (2..).zip([1, 2, 5, 10, 20, 40, 80]) {
-        wait_until("the failure is recorded", || fixture.stored("SELECT COUNT(claim) FROM work") == 0);
-        let due = fixture.stored("SELECT due_at FROM work");
+        wait_until("the failure is recorded", || {
+            fixture.stored("SELECT COUNT(claim) FROM work WHERE kind LIKE 'call %'") == 0
+        });
+        let due = fixture.stored("SELECT due_at FROM work WHERE kind LIKE 'call %'");
         assert_eq!(due - fixture.clock.now().millis(), minutes * 60_000);
         fixture.clock.set(Timestamp::from_millis(due).unwrap());
         let again = next(&calls);
@@ -302,7 +304,7 @@ fn notifications_wait_for_a_program_with_their_handler_and_are_deleted_after_the
         configure(database::builder(&path).clock(clock.clone())).open().unwrap()
     };
     let database = Database::open(&path);
-    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM work");
+    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM work WHERE kind LIKE 'call %'");
 
     // A program without the handler.
     let service = open(&|builder| builder);
@@ -421,7 +423,7 @@ fn after_a_crash_in_the_handler_another_process_calls_it_again_a_minute_later() 
     // The process ends without another message.
     assert_eq!(crashing.next_message(), None);
     assert!(!crashing.finish().status.success(), "it crashed");
-    let due = fixture.stored("SELECT due_at FROM work");
+    let due = fixture.stored("SELECT due_at FROM work WHERE kind LIKE 'call %'");
     assert_eq!(due - fixture.clock.now().millis(), 60_000);
     fixture.clock.advance(Duration::from_mins(1));
     let mut next_process = start(&fixture, "handle");

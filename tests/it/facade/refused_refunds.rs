@@ -276,22 +276,3 @@ fn if_nothing_is_left_of_a_payment_all_its_refunds_have_gone_back_and_nobody_owe
     }
     assert_eq!(owed(&fixture), 0);
 }
-
-#[test]
-fn payments_are_looked_up_at_most_twenty_in_a_run() {
-    let (fixture, ticket_type) = fixture();
-    for _ in 0..25 {
-        cancelled(&fixture, &ticket_type);
-    }
-    fixture.clock.advance(Duration::from_hours(24));
-    // A payment whose event is busy is left to the next run.
-    let mut runs = Vec::new();
-    while runs.iter().sum::<usize>() < 25 && runs.len() < 25 {
-        runs.push(fixture.service.run_maintenance().expect("a run").checked_payments);
-    }
-    assert!(runs.iter().all(|checked| *checked <= 20), "{runs:?}");
-    assert_eq!(runs.iter().sum::<usize>(), 25, "{runs:?}");
-    if database::is_file() {
-        assert_eq!(runs, [20, 5]);
-    }
-}

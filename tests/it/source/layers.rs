@@ -56,7 +56,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What is asked of a payment gateway, and when.
     ("payments", &["payment", "write", "sales", "store", "rules", "environment", "model", "form", "error", "fair"]),
     // The queue of what is done later.
-    ("work", &["write", "store", "rules", "environment", "model", "error"]),
+    ("work", &["write", "store", "environment", "model", "error"]),
     // The pipeline of every change.
     ("write", &["sales", "store", "environment", "model", "form", "error", "fair", "enums"]),
     ("sales", &["store", "https", "rules", "model", "form", "error"]),

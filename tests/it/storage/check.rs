@@ -321,8 +321,9 @@ webhook-fan-out: UPDATE webhook_fan_outs SET notifications = '[["secret"]]'
 webhook-fan-out: UPDATE webhook_fan_outs SET type = 'order.completed'
 webhook-fan-out: UPDATE webhook_fan_outs SET type = 'secret'
 webhook-fan-out: UPDATE webhook_fan_outs SET total = 2
-handler-notification: UPDATE work SET body = '{"topic": "secret"}'
-handler-notification: UPDATE work SET created_at = -1
+handler-notification: UPDATE work SET body = '{"topic": "secret"}' WHERE kind LIKE 'call %'
+handler-notification: UPDATE work SET created_at = -1 WHERE kind LIKE 'call %'
+payment-check: UPDATE work SET body = 'secret' WHERE kind LIKE 'check %'
 webhook-fan-out: UPDATE webhook_fan_outs SET organization_id = ANOTHER
 webhook-delivery, webhook-state: UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'
 integrity, webhook-state: UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'

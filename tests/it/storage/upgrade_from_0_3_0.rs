@@ -242,7 +242,40 @@ fn functions_of_a_program_are_called_with_the_notifications_of_each_version() {
         let _ = fixture.service.deliver_due_notifications();
         assert_eq!(called.try_recv(), Ok((1, NotificationTopic::OrderExpired)));
         assert!(called.try_recv().is_err(), "there is one");
-        assert_eq!(fixture.stored("SELECT COUNT(*) FROM work"), 0);
+        assert_eq!(fixture.stored("SELECT COUNT(*) FROM work WHERE kind LIKE 'call %'"), 0);
+    }
+}
+
+/// What of the database of a version is work after its migration, with this SQL run before it: kind, key, organization,
+/// event, body and due time of each row.
+fn work_after(written: Written, before: &str, kinds: &str) -> (Fixture, Vec<String>) {
+    let (folder, path) = written.old_database();
+    let old = Database::open(&path);
+    old.run(before);
+    let fixture = Fixture::in_folder(folder, |builder| builder.payment_gateway(FakeGateway::new()));
+    fixture.skip_final_check();
+    let work = fixture.database().column(&format!(
+        "SELECT kind || ',' || key || ',' || organization_id || ',' || event_id || ',' || body || ',' || due_at FROM work
+        WHERE kind LIKE '{kinds} %' AND claim IS NULL AND attempts = 0 ORDER BY key"
+    ));
+    (fixture, work)
+}
+
+/// A payment of 0.2 or earlier has no gateway.
+#[test]
+fn checks_of_payments_of_each_version_are_due_when_they_were() {
+    for written in ALL {
+        let before = "UPDATE payments SET check_at = 1000 + id % 1000, checks = id % 3 WHERE manual_method IS NULL;
+            UPDATE payments SET gateway = NULL, account = NULL WHERE id = (SELECT MIN(id) FROM payments WHERE manual_method IS NULL);
+            UPDATE payments SET check_at = NULL WHERE id = (SELECT MAX(id) FROM payments WHERE manual_method IS NULL)";
+        let (fixture, work) = work_after(written, before, "check");
+        let expected: Vec<String> = fixture.database().column(
+            "SELECT 'check ' || COALESCE(gateway || ' ' || mode, '?') || ',' || id || ',' || organization_id || ',' || event_id
+                || ',' || id % 3 || ',' || (1000 + id % 1000) FROM payments WHERE manual_method IS NULL
+                AND id <> (SELECT MAX(id) FROM payments WHERE manual_method IS NULL) ORDER BY id",
+        );
+        assert_eq!(work, expected);
+        assert!(work.len() > 1 && work[0].starts_with("check ?,"), "{work:?}");
     }
 }
 

@@ -116,7 +116,6 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::TEST_RETURNS, &["payments_by_event", "ledger_entries_by_payment"]),
     (payments::LIST_OF_ORDER, &["payments_by_order"]),
     (payments::LATER_ID, &["payments_with_later_id"]),
-    (payments::TO_CHECK, &["payments_to_check"]),
     (ledger::RETURNED_BY, &["ledger_entries_by_payment"]),
     (ledger::MADE_OF, &["ledger_entries_by_payment"]),
     (ledger::NET_OF_REFERENCE, &["ledger_entries_by_payment"]),
@@ -160,7 +159,7 @@ const STATEMENTS: &[Expected] = &[
     (checkout_attempts::COUNT_BY_GATEWAY, &["checkouts_due"]),
     (checkout_attempts::ANY_OPEN, &["checkouts_due"]),
     (checkout_attempts::OPEN_BEFORE, &["checkouts_due"]),
-    (payments::COUNT_BY_GATEWAY, &["payments_to_check"]),
+    (payments::COUNT_BY_GATEWAY, &["work_by_organization"]),
     (refunds::DUE, &["refunds_due"]),
     (refunds::DUE_TOO_LATE, &["refunds_due"]),
     (refunds::OF_STATUS, &["refunds_by_status"]),
@@ -192,6 +191,7 @@ const STATEMENTS: &[Expected] = &[
     (work::DUE_TOO_LATE, &["work_due"]),
     (work::NEXT_ORGANIZATION, &["work_by_organization"]),
     (work::DUE_OF_ORGANIZATION, &["work_by_organization"]),
+    (work::SET, &["work_by_key"]),
     (work::ABANDONED, &["work_due"]),
     (work::DELETE_ABANDONED, &["work_due"]),
     (webhook_retention::OLD_DELIVERIES, &[]),
@@ -217,7 +217,6 @@ const SORTED: &[&str] = &[
     payments::COUNT_BY_GATEWAY,
     refunds::DUE,
     refunds::DUE_TOO_LATE,
-    payments::TO_CHECK,
     ledger::MADE_OF,
     event_lists::BY_START,
     event_lists::BY_SLUG,
@@ -268,10 +267,11 @@ const ROWS: &[&str] = &[
         SELECT id, organization_id, event_id, id, SUBSTR('000000000000000000000000000000000000' || id, -36), 'Phone', 'IN', id, id,
             'ADMITTED', 'ADMITTED' FROM tickets",
     "INSERT INTO payments (id, organization_id, order_id, event_id, purpose, gateway, account, mode, reference, amount, currency,
-            check_at, created_at)
-        SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR',
-            CASE id % 50 WHEN 0 THEN 0 END, id FROM orders
+            created_at)
+        SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR', id FROM orders
         WHERE status = 'COMPLETED'",
+    "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+        SELECT id, 'check stripe LIVE', id, organization_id, event_id, '0', 0, 0 FROM payments WHERE id % 50 = 0",
     "INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status, by_gateway,
             promised, returned, to_ask, next_attempt_at, created_at, updated_at)
         SELECT order_id, order_id, organization_id, event_id, id, 'ORDER', 1250, 'EUR',

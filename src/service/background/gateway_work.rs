@@ -1,0 +1,127 @@
+//! The work that asks the payment gateway: a few kinds for what it is asked, each for what the gateway has recorded, and for
+//! what an earlier version has recorded without a gateway.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::payment::GatewayCalls;
+use crate::payments::Payments;
+use crate::payments::gateway_work::Progress;
+use crate::rules::money::gateway_choice::{CHECK, work_kinds};
+use crate::rules::money::payment_check;
+use crate::service::TicketingService;
+use crate::service::opening::close::WeakTicketingService;
+use crate::store::work::ClaimedWork;
+use crate::work::background_threads::MaintenanceGuard;
+use crate::work::queues::{Kind, Outcome, Queue, Queues, Room, Schedule};
+use crate::work::workers::{self, Counts};
+use crate::write::batches::Run;
+
+/// After which time a run of the maintenance begins no more of it.
+const TIME_PER_RUN: Duration = Duration::from_secs(1);
+
+/// How many calls of a kind run at the same time at most.
+const MAX_CALLS: usize = 8;
+
+/// What a gateway is asked for.
+struct Question {
+    asked_for: &'static str,
+    /// Longer than its calls to the gateway.
+    lease: Duration,
+    latest_due: Duration,
+    ask: fn(&Payments, &GatewayCalls, &ClaimedWork) -> Result<Progress>,
+    count: fn(&mut Run<'_>, usize),
+}
+
+const QUESTIONS: [Question; 1] = [Question {
+    asked_for: CHECK,
+    lease: Duration::from_mins(1),
+    latest_due: payment_check::LATEST_DUE,
+    ask: Payments::check_payment,
+    count: |run, answered| run.report.checked_payments += answered,
+}];
+
+impl TicketingService {
+    /// What this process asks its gateway later.
+    fn gateway_queues(&self) -> &Queues {
+        self.inner.gateway_queues.get_or_init(|| {
+            let Some(gateway) = &self.payments().gateway else { return Vec::new() };
+            let mut queues = Vec::new();
+            for question in &QUESTIONS {
+                for name in work_kinds(question.asked_for, gateway.key()) {
+                    let kind = GatewayWork { name, question, gateway: gateway.clone(), service: self.downgrade() };
+                    queues.push(Arc::new(Queue::new(Box::new(kind))));
+                }
+            }
+            queues
+        })
+    }
+
+    /// Asks the gateway what is due.
+    pub(in crate::service) fn ask_gateway(&self, run: &mut Run<'_>) -> Result<()> {
+        let clock = &self.inner.environment.clock;
+        let mut result = Ok(());
+        for queue in self.gateway_queues() {
+            let started = clock.monotonic();
+            let is_over = || self.writes().is_closing() || clock.monotonic().saturating_sub(started) > TIME_PER_RUN;
+            match workers::do_due(queue, self.writes(), &is_over) {
+                Ok(Counts { answered, skipped }) => {
+                    let is_asked = |question: &&Question| queue.kind.name().starts_with(question.asked_for);
+                    if let Some(question) = QUESTIONS.iter().find(is_asked) {
+                        (question.count)(run, answered);
+                    }
+                    run.report.skipped_rows += skipped;
+                }
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
+    }
+
+    /// Starts the thread that looks for what the gateway is to be asked.
+    pub(in crate::service) fn start_gateway_work(&self, guard: &mut MaintenanceGuard) -> Result<()> {
+        let queues = self.gateway_queues().clone();
+        if queues.is_empty() {
+            return Ok(());
+        }
+        let (writes, store) = (Arc::downgrade(&self.inner.writes), Some(&**self.store_in_operation()));
+        guard.start("ticketing-work-finder", store, move |stop| workers::run(&writes, &queues, &stop))
+    }
+}
+
+/// Work that asks the gateway.
+struct GatewayWork {
+    name: String,
+    question: &'static Question,
+    gateway: GatewayCalls,
+    service: WeakTicketingService,
+}
+
+impl Kind for GatewayWork {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schedule(&self) -> Schedule {
+        let Question { lease, latest_due, .. } = *self.question;
+        Schedule { lease, max_attempts: i64::MAX, latest_due }
+    }
+
+    /// Half as many calls as are free for the background work of an organization, so that kinds that run at the same time
+    /// leave some to each other. An organization leaves some of them to the others.
+    fn room(&self) -> Room {
+        let attempts = self.gateway.free_in_background().div_ceil(2).min(MAX_CALLS);
+        Room { attempts, of_organization: attempts.div_ceil(2) }
+    }
+
+    fn attempt(&self, claimed: &ClaimedWork) -> Outcome {
+        let Some(service) = self.service.upgrade() else { return Outcome::NotNow };
+        match (self.question.ask)(service.payments(), &self.gateway, claimed) {
+            Ok(Progress::Busy) => Outcome::NotNow,
+            Ok(progress) => Outcome::Recorded { answered: progress == Progress::Answered },
+            Err(error) if error.concerns_all_rows() => Outcome::Interrupted(error),
+            Err(error) => Outcome::Damaged(error),
+        }
+    }
+}
