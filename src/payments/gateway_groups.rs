@@ -1,7 +1,6 @@
 //! Runs of the maintenance that ask the payment gateway about many rows: several at the same time, in which
 //! organizations take turns, so that a slow gateway or a tenant with thousands of rows delays nobody else for long.
 
-use std::collections::HashSet;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::ScopedJoinHandle;
@@ -31,59 +30,18 @@ pub(crate) trait GatewayRow: Sync {
 /// What a group of rows came to: the organization of each one, and its outcome. `None` if the row was skipped.
 pub(crate) type GroupProgress = Vec<(OrganizationId, Option<Progress>)>;
 
-/// Which rows are asked about at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GroupOrder {
-    /// The next ones. If the gateway answers for none of a group, the other rows of its organizations wait for the next run.
-    AsTheyCome,
-    /// At first one of each organization. The others of an organization follow, unless the gateway has failed for that
-    /// one: then they wait for the next run. It would probably fail for them too, and each failure delays the next
-    /// attempt.
-    OneOfEachFirst,
-}
-
-struct DueRows<R> {
-    rows: Vec<R>,
-    order: GroupOrder,
-    /// Organizations whose other rows may follow.
-    may_follow: HashSet<OrganizationId>,
-}
-
-impl<R: GatewayRow> DueRows<R> {
-    /// Takes up to `most` rows.
-    fn next_group(&mut self, most: usize) -> Vec<R> {
-        if self.order == GroupOrder::AsTheyCome {
-            let rest = self.rows.split_off(most.min(self.rows.len()));
-            return std::mem::replace(&mut self.rows, rest);
-        }
-        let mut group = Vec::new();
-        let mut asked_first = HashSet::new();
-        for row in std::mem::take(&mut self.rows) {
-            let organization = row.organization();
-            let is_next =
-                group.len() < most && (self.may_follow.contains(&organization) || asked_first.insert(organization));
-            if is_next { &mut group } else { &mut self.rows }.push(row);
-        }
-        group
+/// Drops the rows of the organizations of a group if the gateway has answered for none of it: they wait for the next run.
+fn drop_failed<R: GatewayRow>(rows: &mut Vec<R>, progress: &GroupProgress) {
+    if progress.iter().any(|(_, progress)| *progress == Some(Progress::Answered)) {
+        return;
     }
-
-    /// Drops the rows of organizations for which the gateway has failed, if they are to wait for the next run.
-    fn record(&mut self, progress: &GroupProgress) {
-        let mut failed = HashSet::new();
-        let mut any_answered = false;
-        for (organization, progress) in progress {
-            any_answered |= *progress == Some(Progress::Answered);
-            match progress {
-                Some(Progress::Unavailable) => failed.insert(*organization),
-                Some(Progress::Answered | Progress::NotDue | Progress::Busy) | None => {
-                    self.may_follow.insert(*organization)
-                }
-            };
-        }
-        if self.order == GroupOrder::OneOfEachFirst || !any_answered {
-            self.rows.retain(|row| !failed.contains(&row.organization()));
-        }
-    }
+    let has_failed = |row: &R| {
+        let is_failure = |(organization, progress): &(OrganizationId, Option<Progress>)| {
+            *organization == row.organization() && *progress == Some(Progress::Unavailable)
+        };
+        progress.iter().any(is_failure)
+    };
+    rows.retain(|row| !has_failed(row));
 }
 
 /// Asks the gateway about rows, a group after the other, until the time of the run is over. `ask` asks about a group.
@@ -94,14 +52,13 @@ pub(crate) fn ask_in_groups<R: GatewayRow>(
     payments: &Payments,
     run: &mut Run<'_>,
     gateway: &GatewayCalls,
-    (rows, order): (Vec<R>, GroupOrder),
+    mut rows: Vec<R>,
     ask: impl Fn(&mut Run<'_>, Vec<R>) -> Result<GroupProgress>,
 ) -> Result<usize> {
     let monotonic = || payments.environment.clock.monotonic();
     let started = monotonic();
-    let mut waiting = DueRows { rows, order, may_follow: HashSet::new() };
     let mut answered = 0;
-    while !waiting.rows.is_empty() {
+    while !rows.is_empty() {
         let most = gateway.free_in_background().div_ceil(2);
         if most == 0 || run.stops() {
             break;
@@ -110,7 +67,8 @@ pub(crate) fn ask_in_groups<R: GatewayRow>(
             run.has_more = true;
             break;
         }
-        let group = waiting.next_group(most);
+        let rest = rows.split_off(most.min(rows.len()));
+        let group = std::mem::replace(&mut rows, rest);
         let progress = ask(run, group)?;
         let failures = &payments.failures;
         for (organization, progress) in &progress {
@@ -123,7 +81,7 @@ pub(crate) fn ask_in_groups<R: GatewayRow>(
                 Some(Progress::NotDue | Progress::Busy) | None => {}
             }
         }
-        waiting.record(&progress);
+        drop_failed(&mut rows, &progress);
     }
     Ok(answered)
 }

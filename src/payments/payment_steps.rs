@@ -1,16 +1,15 @@
 //! The steps of a maintenance run that wait for the payment gateway. Organizations take turns, and a failure for one of
 //! them delays no other.
 
-use super::gateway_groups::{GatewayRow, GroupOrder, GroupProgress, ask_in_groups, at_once, failing_last, in_turns};
+use super::gateway_groups::{GatewayRow, GroupProgress, ask_in_groups, at_once, failing_last, in_turns};
 use crate::error::{Error, Result};
 use crate::model::payments::checkout::CheckoutStatus;
 use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::values::id::OrganizationId;
-use crate::payment::{GatewayCalls, Waiting};
+use crate::payment::GatewayCalls;
 use crate::payments::Payments;
 use crate::sales::checkouts::checkout_attempts::claim_all;
 use crate::store::money::checkout_attempts::{self, CheckoutAttempt, DueCheckout};
-use crate::store::money::refunds::{self, DueRefund};
 use crate::write::batches::Run;
 use crate::write::skipped_rows::SkippedTable;
 
@@ -37,13 +36,12 @@ macro_rules! gateway_rows {
 gateway_rows! {
     DueCheckout of Checkouts by order;
     CheckoutAttempt of Checkouts by order;
-    DueRefund of Refunds by id;
 }
 
 /// Closes the checkouts of orders that have ended, and looks up those that are due.
 pub(crate) fn attempt_checkouts(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
     let Some(gateway) = &payments.gateway else { return Ok(()) };
-    let due = (payments.due_checkouts(gateway.key())?, GroupOrder::AsTheyCome);
+    let due = payments.due_checkouts(gateway.key())?;
     let answered =
         ask_in_groups(payments, run, gateway, due, |run, group| attempt_due_checkouts(payments, gateway, run, group))?;
     run.report.answered_checkouts += answered;
@@ -72,17 +70,6 @@ fn attempt_due_checkouts(
             payments.renewing_claim(gateway, attempt.order, attempt.claimed_until, checkout_attempts::renew_claim);
         payments.attempt_checkout(&gateway, attempt)
     })
-}
-
-pub(crate) fn attempt_refunds(payments: &Payments, run: &mut Run<'_>) -> Result<()> {
-    let Some(gateway) = payments.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
-    let due = in_turns(payments, payments.writes.store()?.read(|tx| refunds::due(tx, gateway.key(), ROWS_PER_RUN))?);
-    let due = failing_last(payments, due);
-    let answered = ask_in_groups(payments, run, gateway, (due, GroupOrder::OneOfEachFirst), |run, group| {
-        at_once(payments, run, &group, |refund| payments.attempt_refund(*refund, Waiting::Maintenance))
-    })?;
-    run.report.answered_refunds += answered;
-    Ok(())
 }
 
 /// One of the first, one of the second, and so on, until both are at their end.

@@ -8,12 +8,13 @@ use crate::model::payments::gateway_report::{GatewayRefund, RefundState};
 use crate::model::values::amount::Amount;
 use crate::payment::{GatewayCalls, GatewayError, LookUp, PaymentLookUp, RefundRequest, Waiting};
 use crate::payments::Payments;
+use crate::rules::money::gateway_choice::{REFUND, work_kinds};
 use crate::sales::money::refund_lifecycle::RefundTerms;
-use crate::sales::orders::refund_attempts::{self, Answer, RefundAttempt, Refusal, claim};
-use crate::store::LockedEvent;
+use crate::sales::orders::refund_attempts::{self, Answer, RefundAttempt, Refusal};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
-use crate::store::money::refunds::DueRefund;
+use crate::store::money::refunds::DecidedRefund;
+use crate::store::work::{self, ClaimedWork};
 
 /// After how many attempts a refund is given up even if the gateway does not say what it has made: two weeks.
 const HOPELESS: i64 = 350;
@@ -28,9 +29,9 @@ impl Payments {
     }
 
     /// Attempts a refund that was just decided, if there is one. After a failure, the maintenance attempts it again.
-    pub(crate) fn attempt_decided(&self, refund: Option<DueRefund>) {
+    pub(crate) fn attempt_decided(&self, refund: Option<DecidedRefund>) {
         if let Some(refund) = refund
-            && let Err(error) = self.attempt_refund(refund, Waiting::Caller)
+            && let Err(error) = self.attempt_now(refund)
         {
             tracing::warn!(
                 target: "ticketing::payment",
@@ -42,18 +43,30 @@ impl Payments {
         }
     }
 
-    /// Asks the gateway for a refund, if it is due.
-    pub(crate) fn attempt_refund(&self, refund: DueRefund, waiting: Waiting) -> Result<Progress> {
-        let Some(gateway) = self.gateway.as_ref().filter(|gateway| gateway.can_refund()) else {
-            return Ok(Progress::NotDue);
-        };
-        let terms = self.refund_terms();
-        let (event, claim) = (refund.order.into(), move |tx: &LockedEvent<'_>| claim(tx, refund, &terms));
-        let claimed = match waiting {
-            Waiting::Maintenance => self.writes.store()?.write_unless_locked(None, event, claim)?.flatten(),
-            Waiting::Caller | Waiting::Notice => self.writes.store()?.write_event(refund.organization, event, claim)?,
-        };
-        let Some(claimed) = claimed else { return Ok(Progress::NotDue) };
+    fn attempt_now(&self, refund: DecidedRefund) -> Result<()> {
+        let Some(gateway) = self.gateway.as_ref().filter(|gateway| gateway.can_refund()) else { return Ok(()) };
+        let kinds = work_kinds(REFUND, gateway.key());
+        let begun = self.writes.store()?.write_event(refund.organization, refund.order.into(), move |tx| {
+            for kind in &kinds {
+                if let Some(work) = work::claim_key(tx, refund_attempts::queue(kind), refund.id.raw())? {
+                    return refund_attempts::begin(tx, &work);
+                }
+            }
+            Ok(None)
+        })?;
+        begun.map_or(Ok(()), |begun| self.make_refund(gateway, begun, Waiting::Caller).map(drop))
+    }
+
+    /// Asks the gateway for a refund, if that is still due.
+    pub(crate) fn attempt_refund(&self, gateway: &GatewayCalls, work: &ClaimedWork) -> Result<Progress> {
+        let begun = work.clone();
+        match self.begin(work, move |tx| refund_attempts::begin(tx, &begun))? {
+            Ok(begun) => self.make_refund(gateway, begun, Waiting::Maintenance),
+            Err(progress) => Ok(progress),
+        }
+    }
+
+    fn make_refund(&self, gateway: &GatewayCalls, claimed: RefundAttempt, waiting: Waiting) -> Result<Progress> {
         let organization = claimed.payment.organization;
         let is_first = matches!(waiting, Waiting::Caller) && !refund_request(&claimed).may_have_been_made();
         let looked = if is_first { Ok(Some(claimed.clone())) } else { self.look_first(gateway, &claimed, waiting)? };
@@ -76,8 +89,8 @@ impl Payments {
             Answer::Unavailable(problem) => {
                 tracing::warn!(
                     target: "ticketing::payment",
-                    refund = %refund.id,
-                    order = %refund.order,
+                    refund = %attempt.refund.id,
+                    order = %attempt.refund.order,
                     attempt = attempt.refund.attempts,
                     problem,
                     "the payment gateway did not make a refund; it stays due"
@@ -85,7 +98,7 @@ impl Payments {
                 Progress::Unavailable
             }
         };
-        self.writes.store_in_operation().write_event(organization, refund.order.into(), move |tx| {
+        self.writes.store_in_operation().write_event(organization, attempt.refund.order.into(), move |tx| {
             refund_attempts::answered(tx, &attempt, &answer)
         })?;
         Ok(progress)
@@ -191,7 +204,7 @@ fn answer_to(
 }
 
 fn refund_request(attempt: &RefundAttempt) -> RefundRequest {
-    let RefundAttempt { refund, payment, checkouts, made, claimed_at, .. } = attempt;
+    let RefundAttempt { refund, payment, checkouts, made, begun_at, .. } = attempt;
     let amount = Amount::in_currency(refund.to_ask, payment.decimals);
     let mut request = RefundRequest::new(refund.order, amount, payment.currency.clone())
         .organization(payment.organization)
@@ -201,7 +214,7 @@ fn refund_request(attempt: &RefundAttempt) -> RefundRequest {
     request.source = refund.source;
     request.attempt = u32::try_from(refund.attempts).unwrap_or(u32::MAX);
     request.decided_at = refund.decided_at;
-    request.asked_at = *claimed_at;
+    request.asked_at = *begun_at;
     match &payment.reference {
         Some(_) => request.reference.clone_from(&payment.checkout_reference),
         None => {

@@ -34,13 +34,22 @@ const INSERT_WITH_KEY: &str = "INSERT INTO work (id, kind, key, organization_id,
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const SET: &str =
     "UPDATE work SET due_at = ?3, body = ?4, attempts = 0, claim = NULL WHERE kind = ?1 AND key = ?2";
+pub(in crate::store) const WAKE: &str = "UPDATE work SET due_at = ?3, claim = NULL
+    WHERE kind = ?1 AND key = ?2 AND (claim IS NULL OR due_at <= ?3)";
+const CANCEL: &str = "DELETE FROM work WHERE kind = ?1 AND key = ?2 AND (claim IS NULL OR due_at <= ?3)";
+const IS_THERE: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2";
+const IS_ATTEMPTED: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2 AND claim IS NOT NULL AND due_at > ?3";
+pub(in crate::store) const WITH_KEY: &str = select!("WHERE kind = ?1 AND key = ?2 AND (due_at <= ?3 OR due_at > ?4)");
 pub(in crate::store) const DUE: &str = select!("WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1");
 pub(in crate::store) const DUE_TOO_LATE: &str = select!("WHERE kind = ?1 AND due_at > ?2 ORDER BY due_at, id LIMIT 1");
+pub(in crate::store) const ANY_DUE: &str = "SELECT id FROM work WHERE kind = ?1 AND due_at <= ?2
+    UNION ALL SELECT id FROM work WHERE kind = ?1 AND due_at > ?3 LIMIT 1";
 pub(in crate::store) const NEXT_ORGANIZATION: &str = "SELECT organization_id FROM work
     WHERE kind = ?1 AND organization_id > ?2 ORDER BY organization_id LIMIT 1";
 pub(in crate::store) const DUE_OF_ORGANIZATION: &str =
     select!("WHERE kind = ?1 AND organization_id = ?2 AND due_at <= ?3 ORDER BY due_at, id LIMIT 1");
 const CLAIM: &str = "UPDATE work SET claim = ?2, attempts = attempts + 1, due_at = ?3 WHERE id = ?1";
+const RENEW: &str = "UPDATE work SET due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const LATER: &str = "UPDATE work SET claim = NULL, due_at = ?3 WHERE id = ?1 AND claim = ?2";
 const CHANGE_LATER: &str = "UPDATE work SET claim = NULL, due_at = ?3, body = ?4 WHERE id = ?1 AND claim = ?2";
 const PUT_BACK: &str =
@@ -136,6 +145,25 @@ pub(crate) fn set(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     if tx.execute_counted(SET, &binds)? == 0 { insert(tx, work) } else { Ok(()) }
 }
 
+/// Lets work about a row be done now, unless an attempt is in progress: that one sees the new fact, or what becomes of it.
+pub(crate) fn wake(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+    let binds = [work.kind.into(), work.key.into(), tx.now().into()];
+    if tx.execute_counted(WAKE, &binds)? > 0 || tx.exists(IS_THERE, &binds[..2])? {
+        return Ok(());
+    }
+    insert(tx, work)
+}
+
+/// Removes work about a row that is not to be done any more, unless an attempt is in progress.
+pub(crate) fn cancel(tx: &LockedEvent<'_>, kind: &str, key: i64) -> Result<()> {
+    tx.execute(CANCEL, &[kind.into(), key.into(), tx.now().into()])
+}
+
+/// Whether an attempt at work about a row is in progress.
+pub(crate) fn is_attempted(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
+    tx.exists(IS_ATTEMPTED, &[kind.into(), key.into(), tx.now().into()])
+}
+
 fn insert(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [
         work.kind.into(),
@@ -152,8 +180,7 @@ fn insert(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
 
 /// Whether work of this kind is due.
 pub(crate) fn any_due(tx: &Transaction<'_>, Queue { kind, latest_due, .. }: Queue<'_>) -> Result<bool> {
-    Ok(tx.exists(DUE, &[kind.into(), tx.now().into()])?
-        || tx.exists(DUE_TOO_LATE, &[kind.into(), tx.now().saturating_add(latest_due).into()])?)
+    tx.exists(ANY_DUE, &[kind.into(), tx.now().into(), tx.now().saturating_add(latest_due).into()])
 }
 
 /// Claims work of this kind. The organizations take turns, so that one with very much does not delay the others: it is
@@ -175,6 +202,13 @@ pub(crate) fn claim(
         return Ok((Claim::GivenUp(work.id), turn));
     }
     Ok((Claim::Work(hold(tx, queue, work)?), turn))
+}
+
+/// Claims the work about a row, if it is due.
+pub(crate) fn claim_key(tx: &Transaction<'_>, queue: Queue<'_>, key: i64) -> Result<Option<ClaimedWork>> {
+    let latest = tx.now().saturating_add(queue.latest_due);
+    let found = find_unlocked(tx, WITH_KEY, &[queue.kind.into(), key.into(), tx.now().into(), latest.into()])?;
+    found.map(|work| hold(tx, queue, work)).transpose()
 }
 
 fn hold(tx: &Transaction<'_>, queue: Queue<'_>, work: Work) -> Result<ClaimedWork> {
@@ -244,6 +278,12 @@ pub(crate) fn later(tx: &Transaction<'_>, claimed: &ClaimedWork, delay: Duration
 /// [`set`] the work, and then the attempt is over.
 pub(crate) fn is_held(tx: &LockedEvent<'_>, claimed: &ClaimedWork) -> Result<bool> {
     tx.exists(IS_HELD, &[claimed.work.id.into(), claimed.token.into()])
+}
+
+/// Lets a claim end later: after this time from now.
+pub(crate) fn renew(tx: &Transaction<'_>, claimed: &ClaimedWork, lease: Duration) -> Result<()> {
+    let until = tx.now().saturating_add(lease);
+    tx.execute(RENEW, &[claimed.work.id.into(), claimed.token.into(), until.into()])
 }
 
 /// Lets work be attempted again at a time, with this body. With no time, it is done.

@@ -17,7 +17,6 @@ const MAX_ROWS: usize = 10_000;
 pub(crate) enum SkippedTable {
     Orders,
     Events,
-    Refunds,
     Checkouts,
     Work,
     WebhookEndpoints,
@@ -28,7 +27,6 @@ impl SkippedTable {
         match self {
             Self::Orders => "orders",
             Self::Events => "events",
-            Self::Refunds => "refunds",
             Self::Checkouts => "checkouts",
             Self::Work => "work",
             Self::WebhookEndpoints => "webhook_endpoints",

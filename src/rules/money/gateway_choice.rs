@@ -22,6 +22,9 @@ pub(crate) fn is_asked(gateway: GatewayKey<'_>, recorded: Option<GatewayKey<'_>>
 /// The kind of work that asks a gateway to check a payment.
 pub(crate) const CHECK: &str = "check";
 
+/// The kind of work that asks a gateway for a refund.
+pub(crate) const REFUND: &str = "refund";
+
 /// The kind of work that asks the recorded gateway for something: a process looks for the kinds of its own gateway only.
 pub(crate) fn work_kind(asked_for: &str, recorded: Option<GatewayKey<'_>>) -> String {
     match recorded {
@@ -44,5 +47,22 @@ pub(crate) fn is_missing(recorded: Option<GatewayKey<'_>>) -> String {
             format!("the checkout is at the payment gateway {name:?} in mode {mode}, which the program does not have")
         }
         None => "the program does not have the payment gateway of the checkout".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::sale::gateway_account::PaymentMode;
+
+    #[test]
+    fn a_process_looks_for_the_work_of_its_gateway_and_for_what_was_recorded_without_one() {
+        let key = |name, mode| GatewayKey { name, mode };
+        let stripe = key("stripe", PaymentMode::Live);
+        assert_eq!(work_kinds(REFUND, stripe), ["refund stripe LIVE", "refund ?"]);
+        assert_eq!(work_kinds(CHECK, key("stripe", PaymentMode::Test)), ["check stripe TEST", "check ?"]);
+        assert_eq!(work_kinds(REFUND, key(SANDBOX, PaymentMode::Test)), ["refund sandbox TEST"]);
+        assert_eq!(work_kind(REFUND, Some(stripe)), work_kinds(REFUND, stripe)[0]);
+        assert_eq!(work_kind(REFUND, None), work_kinds(REFUND, stripe)[1]);
     }
 }

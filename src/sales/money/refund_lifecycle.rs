@@ -22,13 +22,14 @@ use crate::model::tenants::caller::Recorder;
 use crate::model::values::id::{DisputeId, OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::money::balance::allocate;
-use crate::rules::money::gateway_choice::is_asked;
+use crate::rules::money::gateway_choice::{REFUND, is_asked, work_kind};
 use crate::store::money::disputes::OpenDisputes;
 use crate::store::money::ledger::{MovedBy, MovedFor, Movement};
 use crate::store::money::payments::StoredPayment;
 use crate::store::money::refunds::{NewRefund, StoredRefund};
 use crate::store::money::{ledger, payments, refunds};
 use crate::store::sale::sales_figures::MoneyFigures;
+use crate::store::work;
 use crate::store::{LockedEvent, Transaction};
 
 /// Why a payment is not refunded without such a gateway.
@@ -158,7 +159,6 @@ impl<'t, 'c> Account<'t, 'c> {
             let refund = &mut self.refunds[index];
             // The gateway has made what it had refused, or what had been withdrawn.
             refund.refused = false;
-            refund.is_asking = false;
             if let Some(reference) = reference {
                 refund.reference = Some(reference.to_owned());
             }
@@ -276,7 +276,6 @@ impl<'t, 'c> Account<'t, 'c> {
     pub(in crate::sales) fn refuse(&mut self, id: RefundId, problem: &str) -> Result<()> {
         if let Some(refund) = self.refund(id)? {
             refund.refused = true;
-            refund.is_asking = false;
             refund.last_error = Some(problem.to_owned());
         }
         Ok(())
@@ -288,13 +287,13 @@ impl<'t, 'c> Account<'t, 'c> {
     /// - [`Reason::RefundInProgress`] while the gateway is asked for it.
     /// - [`Reason::RefundSettled`] if nothing of it is left to go back.
     pub(in crate::sales) fn withdraw(&mut self, id: RefundId) -> Result<()> {
-        let now = self.tx.now();
         let Some(refund) = self.refund(id)? else { return Ok(()) };
         if refund.open() <= 0 {
             let detail = format!("the refund is {}: nothing of it is left to go back", refund.status);
             return Err(Error::conflict(Reason::RefundSettled, detail));
         }
-        check_not_asking(refund, now)?;
+        check_not_asking(self.tx, &self.payment, id)?;
+        let Some(refund) = self.refund(id)? else { return Ok(()) };
         let rest = refund.open();
         let was_asked = refund.attempts > 0;
         refund.promised = refund.returned;
@@ -353,8 +352,12 @@ impl<'t, 'c> Account<'t, 'c> {
 
 /// # Errors
 /// - [`Reason::RefundInProgress`] while the gateway is asked for the refund.
-pub(in crate::sales) fn check_not_asking(refund: &StoredRefund, now: Timestamp) -> Result<()> {
-    if refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now) {
+pub(in crate::sales) fn check_not_asking(
+    tx: &Transaction<'_>,
+    payment: &StoredPayment,
+    refund: RefundId,
+) -> Result<()> {
+    if work::is_attempted(tx, &work_kind(REFUND, payment.gateway_key()), refund.raw())? {
         let detail = "the payment gateway is just being asked for the refund";
         return Err(Error::conflict(Reason::RefundInProgress, detail));
     }

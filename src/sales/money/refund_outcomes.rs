@@ -7,12 +7,12 @@ use crate::error::Result;
 use crate::model::sale::order::PaymentStatus;
 use crate::model::sale::refund::RefundStatus;
 use crate::model::tenants::idempotency::Replayable;
-use crate::model::values::timestamp::Timestamp;
+use crate::model::values::id::RefundId;
 use crate::rules::money::balance::{Decision, DecisionState, Outcome, follow};
-use crate::rules::money::gateway_choice::{CHECK, work_kind};
+use crate::rules::money::gateway_choice::{CHECK, REFUND, work_kind};
 use crate::rules::money::payment_check::FIRST_CHECK;
 use crate::store::money::payments::StoredPayment;
-use crate::store::money::refunds::{DueRefund, StoredRefund};
+use crate::store::money::refunds::{DecidedRefund, StoredRefund};
 use crate::store::money::{payments, refunds};
 use crate::store::order::order_status;
 use crate::store::sale::sales_figures;
@@ -25,13 +25,13 @@ const NOTHING_LEFT: &str = "nothing of the payment is left: it has gone back, or
 pub(crate) struct Decided<T> {
     pub(crate) response: Replayable<T>,
     /// A refund that was just decided, and that the gateway is to be asked for.
-    pub(crate) due: Option<DueRefund>,
+    pub(crate) due: Option<DecidedRefund>,
 }
 
 impl Account<'_, '_> {
     /// Computes the balance, and stores and reports what follows from it. Returns a refund that was just decided, and that
     /// the gateway is to be asked for.
-    pub(in crate::sales) fn follow(mut self) -> Result<Option<DueRefund>> {
+    pub(in crate::sales) fn follow(mut self) -> Result<Option<DecidedRefund>> {
         let decisions: Vec<_> = self.refunds.iter().map(decision).collect();
         let outcomes = follow(&self.payment.sums, &decisions);
         let mut due = None;
@@ -40,10 +40,16 @@ impl Account<'_, '_> {
             let refund = &mut self.refunds[index];
             let before = self.stored.iter().find(|stored| stored.id == refund.id);
             owed += outcome.owed - before.map_or(0, |stored| stored.owed);
-            apply(refund, outcome, self.wakes, self.tx.now());
+            let was_to_ask = refund.to_ask > 0;
+            let is_asked_now = apply(refund, outcome, self.wakes);
             let is_new = self.decided == Some(refund.id);
             if before != Some(&*refund) || is_new {
                 refunds::update(self.tx, refund)?;
+            }
+            if is_asked_now {
+                ask_now(self.tx, &self.payment, refund.id)?;
+            } else if was_to_ask && refund.to_ask == 0 {
+                work::cancel(self.tx, &work_kind(REFUND, self.payment.gateway_key()), refund.id.raw())?;
             }
             let was = before.map_or(RefundStatus::Due, |stored| stored.status);
             if was != refund.status {
@@ -55,7 +61,7 @@ impl Account<'_, '_> {
             if is_new && refund.to_ask > 0 {
                 money_notifications::refund_due(self.tx, &self.payment, refund)?;
                 let organization = self.payment.organization;
-                due = Some(DueRefund { id: refund.id, order: refund.order, organization });
+                due = Some(DecidedRefund { id: refund.id, order: refund.order, organization });
             }
         }
         self.payment.owed += owed;
@@ -85,13 +91,26 @@ fn check_later(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
     work::set(tx, &check)
 }
 
+/// Lets the gateway be asked for a refund now. An attempt that is in progress sees what has changed.
+fn ask_now(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: RefundId) -> Result<()> {
+    let ask = KeyedWork {
+        kind: &work_kind(REFUND, payment.gateway_key()),
+        key: refund.raw(),
+        organization: payment.organization,
+        event: payment.event,
+        body: "",
+        due_at: tx.now(),
+    };
+    work::wake(tx, &ask)
+}
+
 fn decision(refund: &StoredRefund) -> Decision {
     Decision { open: refund.open(), by_gateway: refund.by_gateway, refused: refund.refused }
 }
 
-/// Sets what follows from the balance for a refund. The gateway is asked at once if there is more or less to ask for
-/// than before, unless an attempt waits for its answer.
-fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timestamp) {
+/// Sets what follows from the balance for a refund. Returns whether the gateway is asked at once: if there is more or less
+/// to ask for than before.
+fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool) -> bool {
     let is_open = refund.open() > 0;
     let status = match outcome.state {
         DecisionState::Done if refund.status == RefundStatus::Withdrawn => RefundStatus::Withdrawn,
@@ -110,16 +129,11 @@ fn apply(refund: &mut StoredRefund, outcome: &Outcome, wakes: bool, now: Timesta
         refund.attempts = 1;
         refund.last_error = None;
     }
-    let is_waiting = refund.is_asking && refund.next_attempt_at.is_some_and(|until| until > now);
     let is_new = refund.to_ask != outcome.to_ask || refund.status != status || wakes;
-    if outcome.to_ask == 0 {
-        refund.next_attempt_at = refund.next_attempt_at.filter(|_| is_waiting);
-    } else if is_new && !is_waiting {
-        refund.next_attempt_at = Some(now);
-    }
     refund.status = status;
     refund.to_ask = outcome.to_ask;
     refund.owed = outcome.owed;
+    is_new && refund.to_ask > 0
 }
 
 fn report(tx: &Transaction<'_>, payment: &StoredPayment, refund: &StoredRefund, was: RefundStatus) -> Result<()> {

@@ -164,9 +164,9 @@ pub(crate) fn asked_before(tx: &Transaction<'_>, organization: OrganizationId, i
     let not_found = || Error::NotFound(ResourceKind::Refund);
     let order = refunds::order_of(tx, organization, id)?.ok_or_else(not_found)?;
     let refund = refunds::find(tx, order, id)?.ok_or_else(not_found)?;
-    refund_lifecycle::check_not_asking(&refund, tx.now())?;
-    let payment = may_be_made(&refund).then(|| payments::get(tx, refund.payment)).transpose()?;
-    Ok(AskedBefore { order, attempts: refund.attempts, payment })
+    let payment = payments::get(tx, refund.payment)?;
+    refund_lifecycle::check_not_asking(tx, &payment, id)?;
+    Ok(AskedBefore { order, attempts: refund.attempts, payment: may_be_made(&refund).then_some(payment) })
 }
 
 /// Withdraws what is still due of a refund, for which the gateway was asked as often as was looked up.

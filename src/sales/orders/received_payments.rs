@@ -16,7 +16,7 @@ use crate::sales::money::money_notifications;
 use crate::sales::money::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
 use crate::store::LockedEvent;
 use crate::store::money::payments::{NewPayment, StoredPayment};
-use crate::store::money::refunds::{DueRefund, NewRefund};
+use crate::store::money::refunds::{DecidedRefund, NewRefund};
 use crate::store::money::{checkout_attempts, payments};
 use crate::store::order::order_status::{self, OrderState};
 use crate::store::sale::seat_counts::PaidThrough;
@@ -40,7 +40,7 @@ pub(crate) struct Report {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedPayment {
     /// A refund that was just decided, and that the gateway is to be asked for.
-    pub(crate) due: Option<DueRefund>,
+    pub(crate) due: Option<DecidedRefund>,
     /// Whether another amount was paid, or in another currency, than the order costs.
     pub(crate) mismatch: bool,
 }
@@ -183,7 +183,7 @@ fn send_back(
     payment: StoredPayment,
     amount: &ReceivedAmount,
     terms: &RefundTerms,
-) -> Result<Option<DueRefund>> {
+) -> Result<Option<DecidedRefund>> {
     let source = match payment.purpose {
         PaymentPurpose::Late => RefundSource::LatePayment,
         PaymentPurpose::Order | PaymentPurpose::Other => RefundSource::OtherPayment,

@@ -6,18 +6,24 @@ use super::gateway_facts::{self, Listing};
 use crate::error::Result;
 use crate::model::payments::gateway_report::GatewayRefund;
 use crate::model::sale::refund::RefundStatus;
-use crate::model::values::id::OrderId;
+use crate::model::values::id::{OrderId, RefundId};
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::money::refund_share::{MAX_ATTEMPTS, delay_after};
-use crate::sales::money::refund_lifecycle::{Account, RefundTerms};
+use crate::rules::money::refund_share::{LATEST_DUE, MAX_ATTEMPTS, delay_after};
+use crate::sales::money::refund_lifecycle::Account;
 use crate::store::money::ledger::MadeFor;
 use crate::store::money::payments::StoredPayment;
-use crate::store::money::refunds::{DueRefund, StoredRefund};
+use crate::store::money::refunds::StoredRefund;
 use crate::store::money::{checkouts, ledger, payments, refunds};
+use crate::store::work::{self, ClaimedWork, Queue};
 use crate::store::{LockedEvent, Transaction};
 
 /// How long a claim keeps other processes from attempting the same refund. This is longer than a call to the gateway.
-const CLAIM: Duration = Duration::from_mins(1);
+pub(crate) const CLAIM: Duration = Duration::from_mins(1);
+
+/// How the attempts of this kind of work are claimed.
+pub(crate) fn queue(kind: &str) -> Queue<'_> {
+    Queue { kind, lease: CLAIM, max_attempts: i64::MAX, latest_due: LATEST_DUE }
+}
 
 /// A refund that this process has claimed.
 #[derive(Debug, Clone)]
@@ -30,7 +36,8 @@ pub(crate) struct RefundAttempt {
     pub(crate) made: Vec<String>,
     /// How many parts of this amount the gateway has made of the refund already, without those that have failed since.
     equal_parts: usize,
-    pub(crate) claimed_at: Timestamp,
+    work: ClaimedWork,
+    pub(crate) begun_at: Timestamp,
 }
 
 impl RefundAttempt {
@@ -52,18 +59,19 @@ impl RefundAttempt {
     }
 }
 
-/// Claims a refund. Returns `None` if it is not due, or another process has claimed it.
-pub(crate) fn claim(tx: &LockedEvent<'_>, refund: DueRefund, terms: &RefundTerms) -> Result<Option<RefundAttempt>> {
-    let Some(stored) = refunds::find(tx, refund.order, refund.id)? else { return Ok(None) };
-    let of_gateway = payments::get(tx, stored.payment)?;
-    if !terms.has_gateway_of(&of_gateway) {
+/// Begins an attempt for which this process has claimed the work. Returns `None` if nothing is to be asked for, or another
+/// process has claimed it since.
+pub(crate) fn begin(tx: &LockedEvent<'_>, work: &ClaimedWork) -> Result<Option<RefundAttempt>> {
+    if !work::is_held(tx, work)? {
         return Ok(None);
     }
-    let Some(refund) = refunds::claim(tx, refund.id, tx.now().saturating_add(CLAIM))? else { return Ok(None) };
-    load(tx, refund).map(Some)
+    let Some(refund) = refunds::begin_attempt(tx, RefundId::from_raw(work.work.key.unwrap_or_default()))? else {
+        return work::done(tx, work).map(|()| None);
+    };
+    load(tx, refund, work.clone()).map(Some)
 }
 
-fn load(tx: &LockedEvent<'_>, refund: StoredRefund) -> Result<RefundAttempt> {
+fn load(tx: &LockedEvent<'_>, refund: StoredRefund, work: ClaimedWork) -> Result<RefundAttempt> {
     let payment = payments::get(tx, refund.payment)?;
     let checkouts = match &payment.reference {
         Some(_) => Vec::new(),
@@ -76,7 +84,7 @@ fn load(tx: &LockedEvent<'_>, refund: StoredRefund) -> Result<RefundAttempt> {
         let is_equal = |made: &&MadeFor| made.refund == refund.id && made.amount == refund.to_ask;
         ledger::made_of(tx, payment.id)?.iter().filter(is_equal).count()
     };
-    Ok(RefundAttempt { refund, payment, checkouts, made, equal_parts, claimed_at: tx.now() })
+    Ok(RefundAttempt { refund, payment, checkouts, made, equal_parts, work, begun_at: tx.now() })
 }
 
 /// Goes on with an attempt after what the gateway lists of its payment, which has this id at the gateway, was recorded.
@@ -85,14 +93,16 @@ pub(crate) fn looked(tx: &LockedEvent<'_>, attempt: &RefundAttempt, payment: &st
     if attempt.payment.reference.is_none() {
         payments::set_reference(tx, attempt.payment.id, payment)?;
     }
-    let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(None) };
-    if refund.attempts != attempt.refund.attempts {
+    if !work::is_held(tx, &attempt.work)? {
         return Ok(None);
     }
-    refund.is_asking = refund.to_ask > 0;
-    refund.next_attempt_at = refund.is_asking.then(|| tx.now().saturating_add(CLAIM));
-    refunds::update(tx, &refund)?;
-    if refund.is_asking { load(tx, refund).map(Some) } else { Ok(None) }
+    match refunds::find(tx, attempt.refund.order, attempt.refund.id)?.filter(|refund| refund.to_ask > 0) {
+        Some(refund) => {
+            work::renew(tx, &attempt.work, CLAIM)?;
+            load(tx, refund, attempt.work.clone()).map(Some)
+        }
+        None => work::done(tx, &attempt.work).map(|()| None),
+    }
 }
 
 fn checkout_references(tx: &Transaction<'_>, order: OrderId) -> Result<Vec<String>> {
@@ -135,12 +145,22 @@ fn record_made(tx: &LockedEvent<'_>, attempt: &RefundAttempt, made: &GatewayRefu
     let id = attempt.refund.id;
     let mut account = Account::load(tx, payments::get(tx, attempt.payment.id)?)?;
     if !ledger::returned_by(tx, account.payment.id, &made.reference, None)?.parts.is_empty() {
-        return Ok(());
+        return attempt_again(tx, attempt, CLAIM);
     }
     let reported = account.payment.minor_units(made.amount, &made.currency).filter(|amount| *amount > 0);
     let amount = reported.unwrap_or(attempt.refund.to_ask);
     account.succeed(amount, Some(&made.reference), Some(id), tx.now())?;
-    account.follow().map(drop)
+    account.follow()?;
+    attempt_again(tx, attempt, Duration::ZERO)
+}
+
+/// Ends an attempt: the next one is made after this time, if there is still something to ask for.
+fn attempt_again(tx: &LockedEvent<'_>, attempt: &RefundAttempt, delay: Duration) -> Result<()> {
+    let refund = refunds::find(tx, attempt.refund.order, attempt.refund.id)?;
+    match refund.filter(|refund| refund.to_ask > 0) {
+        Some(_) => work::later(tx, &attempt.work, delay).map(drop),
+        None => work::done(tx, &attempt.work),
+    }
 }
 
 /// Records that the gateway will not make a refund. What it lists is recorded first: the customer may have the money
@@ -160,16 +180,11 @@ fn refused(
     let disputed = account.payment.sums.disputed;
     let Some(refund) = account.refund(attempt.refund.id)? else { return Ok(()) };
     if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
-        return Ok(());
+        return attempt_again(tx, attempt, Duration::ZERO);
     }
-    refund.is_asking = false;
     let is_explained = refund.to_ask != attempt.refund.to_ask;
-    if is_explained {
-        refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now());
-        refund.last_error = Some(problem.to_owned());
-    } else if refusal == Refusal::NothingLeft && disputed > 0 {
-        // The bank decides about all of it: a dispute that changes wakes the refund.
-        refund.next_attempt_at = None;
+    let waits_for_bank = !is_explained && refusal == Refusal::NothingLeft && disputed > 0;
+    if is_explained || waits_for_bank {
         refund.last_error = Some(problem.to_owned());
     } else if refusal == Refusal::NothingLeft && listing.is_none() {
         // It has gone back in a way of which the gateway tells no more.
@@ -179,17 +194,21 @@ fn refused(
     } else {
         account.refuse(attempt.refund.id, problem)?;
     }
-    account.follow().map(drop)
+    account.follow()?;
+    if waits_for_bank {
+        // The bank decides about all of it: a dispute that changes wakes the refund.
+        return work::done(tx, &attempt.work);
+    }
+    attempt_again(tx, attempt, Duration::ZERO)
 }
 
 /// Schedules the next attempt, unless it has begun.
 fn postpone(tx: &LockedEvent<'_>, attempt: &RefundAttempt, problem: &str) -> Result<()> {
     let Some(mut refund) = refunds::find(tx, attempt.refund.order, attempt.refund.id)? else { return Ok(()) };
     if refund.attempts != attempt.refund.attempts || refund.status != RefundStatus::Due {
-        return Ok(());
+        return attempt_again(tx, attempt, Duration::ZERO);
     }
-    refund.is_asking = false;
-    refund.next_attempt_at = (refund.to_ask > 0).then(|| tx.now().saturating_add(delay_after(refund.attempts)));
     refund.last_error = Some(problem.to_owned());
-    refunds::update(tx, &refund)
+    refunds::update(tx, &refund)?;
+    attempt_again(tx, attempt, delay_after(refund.attempts))
 }

@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::payment::GatewayCalls;
 use crate::payments::Payments;
 use crate::payments::gateway_work::Progress;
-use crate::rules::money::gateway_choice::{CHECK, work_kinds};
-use crate::rules::money::payment_check;
+use crate::rules::money::gateway_choice::{CHECK, REFUND, work_kinds};
+use crate::rules::money::{payment_check, refund_share};
+use crate::sales::orders::refund_attempts;
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
 use crate::store::work::ClaimedWork;
@@ -30,17 +31,30 @@ struct Question {
     /// Longer than its calls to the gateway.
     lease: Duration,
     latest_due: Duration,
+    /// Whether the gateway is asked this.
+    can_answer: fn(&GatewayCalls) -> bool,
     ask: fn(&Payments, &GatewayCalls, &ClaimedWork) -> Result<Progress>,
     count: fn(&mut Run<'_>, usize),
 }
 
-const QUESTIONS: [Question; 1] = [Question {
-    asked_for: CHECK,
-    lease: Duration::from_mins(1),
-    latest_due: payment_check::LATEST_DUE,
-    ask: Payments::check_payment,
-    count: |run, answered| run.report.checked_payments += answered,
-}];
+const QUESTIONS: [Question; 2] = [
+    Question {
+        asked_for: REFUND,
+        lease: refund_attempts::CLAIM,
+        latest_due: refund_share::LATEST_DUE,
+        can_answer: GatewayCalls::can_refund,
+        ask: Payments::attempt_refund,
+        count: |run, answered| run.report.answered_refunds += answered,
+    },
+    Question {
+        asked_for: CHECK,
+        lease: Duration::from_mins(1),
+        latest_due: payment_check::LATEST_DUE,
+        can_answer: |_| true,
+        ask: Payments::check_payment,
+        count: |run, answered| run.report.checked_payments += answered,
+    },
+];
 
 impl TicketingService {
     /// What this process asks its gateway later.
@@ -111,7 +125,8 @@ impl Kind for GatewayWork {
     /// Half as many calls as are free for the background work of an organization, so that kinds that run at the same time
     /// leave some to each other. An organization leaves some of them to the others.
     fn room(&self) -> Room {
-        let attempts = self.gateway.free_in_background().div_ceil(2).min(MAX_CALLS);
+        let can_answer = (self.question.can_answer)(&self.gateway);
+        let attempts = if can_answer { self.gateway.free_in_background().div_ceil(2).min(MAX_CALLS) } else { 0 };
         Room { attempts, of_organization: attempts.div_ceil(2) }
     }
 

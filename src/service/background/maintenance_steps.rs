@@ -69,10 +69,6 @@ pub(in crate::service) const STEPS: [Step; 12] = [
 pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] =
     [Step::new(|service, run| payment_steps::attempt_checkouts(service.payments(), run))];
 
-/// The steps that ask it about refunds.
-pub(in crate::service) const REFUND_STEPS: [Step; 1] =
-    [Step::new(|service, run| payment_steps::attempt_refunds(service.payments(), run))];
-
 /// The step that does the work that asks the gateway. In the background, threads of their own do it.
 pub(in crate::service) const GATEWAY_STEP: Step = Step::new(TicketingService::ask_gateway);
 

@@ -150,7 +150,18 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 OR status IN ('DONE', 'WITHDRAWN') AND (promised <> returned OR to_ask <> 0 OR owed <> 0)
                 OR status = 'DUE' AND promised <= returned
                 OR to_ask > 0 AND (status <> 'DUE' OR by_gateway = 0 OR refused = 1)
-                OR to_ask + owed > promised - returned OR next_attempt_at IS NOT NULL AND status <> 'DUE' AND is_asking = 0",
+                OR to_ask + owed > promised - returned",
+    },
+    Invariant {
+        name: "refund-work",
+        table: "refunds",
+        sentence: "the gateway must be asked later for a refund that is to be asked for, unless a bank decides about its payment, and for no other",
+        violations: "SELECT r.id FROM refunds r JOIN payments p ON p.id = r.payment_id
+            WHERE r.to_ask > 0 AND p.disputed = 0 AND NOT EXISTS (SELECT 1 FROM work w
+                WHERE w.key = r.id AND w.kind > 'refund ' AND w.kind < 'refund!')
+            UNION
+            SELECT r.id FROM work w JOIN refunds r ON r.id = w.key
+            WHERE w.kind > 'refund ' AND w.kind < 'refund!' AND w.claim IS NULL AND r.to_ask = 0",
     },
     Invariant {
         name: "refund-balance",

@@ -60,6 +60,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0046_organization_pages.sql"),
         include_str!("sqlite/0047_work.sql"),
         include_str!("sqlite/0048_payment_checks.sql"),
+        include_str!("sqlite/0049_refunds.sql"),
     ],
 };
 
@@ -77,5 +78,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0015_organization_pages.sql"),
         include_str!("postgres/0016_work.sql"),
         include_str!("postgres/0017_payment_checks.sql"),
+        include_str!("postgres/0018_refunds.sql"),
     ],
 };

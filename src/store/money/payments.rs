@@ -51,8 +51,9 @@ const SET_REFERENCE: &str = "UPDATE payments SET reference = ?2 WHERE id = ?1 AN
 const PROMISE: &str = "UPDATE payments SET promised = promised + ?2 WHERE id = ?1 AND promised + ?2 <= amount";
 const UPDATE: &str = "UPDATE payments SET returned = ?2, taken = ?3, promised = ?4, disputed = ?5, owed = ?6
     WHERE id = ?1";
-pub(in crate::store) const COUNT_BY_GATEWAY: &str =
-    count_by_gateway!("work w JOIN payments p ON p.id = w.key WHERE w.kind > 'check ' AND w.kind < 'check!'");
+pub(in crate::store) const COUNT_BY_GATEWAY: &str = count_by_gateway!(
+    "work w JOIN payments p ON p.id = w.key WHERE w.kind > 'check ' AND w.kind < 'check!' AND w.due_at >= 0"
+);
 const EXISTS: &str = "SELECT 1 FROM payments WHERE id = ?1 AND organization_id = ?2";
 const ANY_LIVE: &str = "SELECT 1 FROM events e WHERE EXISTS (SELECT 1 FROM payments p
     WHERE p.event_id = e.id AND p.mode = 'LIVE' AND p.manual_method IS NULL) LIMIT 1";

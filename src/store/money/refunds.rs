@@ -12,12 +12,11 @@ use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, PaymentId, Ref
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
-use crate::rules::money::refund_share::LATEST_DUE;
 use crate::store::columns::{columns, row_struct};
 use crate::store::lists::list_query::ListQuery;
 use crate::store::lists::page_ids::ranges;
 use crate::store::order::lists_of_orders::{self, Filters, Statements};
-use crate::store::sale::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others, of_gateway};
+use crate::store::sale::gateway_identity::{WaitingAtGateway, count_by_gateway, count_of_others};
 use crate::store::{LockedEvent, Query, Row, Transaction};
 
 columns! {
@@ -54,7 +53,7 @@ macro_rules! select {
 macro_rules! stored_columns {
     () => {
         "id, order_id, payment_id, source, amount, currency, reference, status, by_gateway, refused, promised, returned, to_ask,
-        owed, is_asking, attempts, next_attempt_at, last_error, created_at"
+        owed, attempts, last_error, created_at"
     };
 }
 
@@ -63,37 +62,15 @@ const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'DUE', ?11, ?12, ?7, ?13, ?14, ?15, ?15) ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str =
     "UPDATE refunds SET status = ?2, refused = ?3, promised = ?4, returned = ?5, to_ask = ?6, owed = ?7,
-        is_asking = ?8, attempts = ?9, next_attempt_at = ?10, reference = ?11, last_error = ?12, updated_at = ?13
+        attempts = ?8, reference = ?9, last_error = ?10, updated_at = ?11
     WHERE id = ?1";
 const BY_ID: &str = concat!("SELECT ", stored_columns!(), " FROM refunds WHERE id = ?1 AND order_id = ?2");
 pub(in crate::store) const NOT_SETTLED: &str =
     concat!("SELECT ", stored_columns!(), " FROM refunds WHERE payment_id = ?1 AND promised > returned ORDER BY id");
-const CLAIM: &str = concat!(
-    "UPDATE refunds SET attempts = attempts + 1, is_asking = 1, next_attempt_at = ?3, updated_at = ?2
-    WHERE id = ?1 AND to_ask > 0 AND (+next_attempt_at <= ?2 OR +next_attempt_at > ?4) RETURNING ",
+const BEGIN_ATTEMPT: &str = concat!(
+    "UPDATE refunds SET attempts = attempts + 1, updated_at = ?2 WHERE id = ?1 AND to_ask > 0 RETURNING ",
     stored_columns!()
 );
-
-/// Selects rows that are due: first one of each organization, then the second one of each, and so on. So the rows of
-/// one organization do not hide those of the others behind the limit.
-macro_rules! due {
-    ($condition:literal) => {
-        concat!(
-            "SELECT id, order_id, organization_id FROM (
-                SELECT r.id, r.order_id, r.organization_id, r.next_attempt_at,
-                    ROW_NUMBER() OVER (PARTITION BY r.organization_id ORDER BY r.next_attempt_at, r.id) AS turn
-                FROM refunds r JOIN payments p ON p.id = r.payment_id
-                WHERE r.next_attempt_at IS NOT NULL AND r.to_ask > 0 AND ",
-            $condition,
-            " AND ",
-            of_gateway!("?3", "?4"),
-            ") due ORDER BY turn, next_attempt_at, id LIMIT ?2"
-        )
-    };
-}
-
-pub(in crate::store) const DUE: &str = due!("r.next_attempt_at <= ?1");
-pub(in crate::store) const DUE_TOO_LATE: &str = due!("r.next_attempt_at > ?1");
 
 ranges! {
     from "refunds" as "r" where
@@ -160,10 +137,7 @@ row_struct! {
         pub(crate) to_ask: i64,
         /// What has to be returned manually.
         pub(crate) owed: i64,
-        /// Whether an attempt may be waiting for the gateway, until the time of the next attempt.
-        pub(crate) is_asking: bool,
         pub(crate) attempts: i64,
-        pub(crate) next_attempt_at: Option<Timestamp>,
         pub(crate) last_error: Option<String>,
         pub(crate) decided_at: Timestamp => created_at,
     }
@@ -213,9 +187,7 @@ pub(crate) fn update(tx: &LockedEvent<'_>, refund: &StoredRefund) -> Result<()> 
         refund.returned.into(),
         refund.to_ask.into(),
         refund.owed.into(),
-        refund.is_asking.into(),
         refund.attempts.into(),
-        refund.next_attempt_at.into(),
         refund.reference.as_ref().into(),
         refund.last_error.as_ref().into(),
         tx.now().into(),
@@ -250,40 +222,17 @@ pub(crate) fn not_settled(tx: &Transaction<'_>, payment: PaymentId) -> Result<Ve
     tx.query_all(NOT_SETTLED, &[payment.into()], StoredRefund::read)
 }
 
-/// Claims a due refund: no other process attempts it before `until`. Returns `None` if it is not due now.
-pub(crate) fn claim(tx: &LockedEvent<'_>, id: RefundId, until: Timestamp) -> Result<Option<StoredRefund>> {
-    let binds = [id.into(), tx.now().into(), until.into(), latest_due(tx).into()];
-    tx.query_opt(Query::changing(CLAIM), &binds, StoredRefund::read)
+/// Counts an attempt to make a refund. Returns `None` if the gateway is not to be asked for it.
+pub(crate) fn begin_attempt(tx: &LockedEvent<'_>, id: RefundId) -> Result<Option<StoredRefund>> {
+    tx.query_opt(Query::changing(BEGIN_ATTEMPT), &[id.into(), tx.now().into()], StoredRefund::read)
 }
 
-row_struct! {
-    /// A refund that is due.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) struct DueRefund(row) {
-        pub(crate) id: RefundId,
-        pub(crate) order: OrderId => order_id,
-        pub(crate) organization: OrganizationId => organization_id,
-    }
-}
-
-/// The latest time at which a refund can be due. One that is due later was recorded while the clock was wrong: it
-/// counts as due.
-fn latest_due(tx: &Transaction<'_>) -> Timestamp {
-    tx.now().saturating_add(LATEST_DUE)
-}
-
-/// Returns up to `limit` refunds that are due now at this gateway, so that organizations take turns. Of each, the one
-/// that has been due for the longest time comes first. Those whose due time comes from a clock that was wrong come
-/// last.
-pub(crate) fn due(tx: &Transaction<'_>, gateway: GatewayKey<'_>, limit: i64) -> Result<Vec<DueRefund>> {
-    let binds = [tx.now().into(), limit.into(), gateway.name.into(), gateway.mode.as_str().into()];
-    let mut due = tx.query_all(DUE, &binds, DueRefund::read)?;
-    let rest = limit - i64::try_from(due.len()).unwrap_or(limit);
-    if rest > 0 {
-        let binds = [latest_due(tx).into(), rest.into(), gateway.name.into(), gateway.mode.as_str().into()];
-        due.extend(tx.query_all(DUE_TOO_LATE, &binds, DueRefund::read)?);
-    }
-    Ok(due)
+/// A refund that was just decided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DecidedRefund {
+    pub(crate) id: RefundId,
+    pub(crate) order: OrderId,
+    pub(crate) organization: OrganizationId,
 }
 
 pub(crate) fn list(

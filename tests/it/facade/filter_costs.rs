@@ -294,8 +294,8 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
     );
     insert(&format!(
         "INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status,
-            by_gateway, promised, next_attempt_at, created_at, updated_at)
-        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, 'ORDER', 1250, 'EUR', '{refund_status}', 1, 1250, t.at,
+            by_gateway, promised, created_at, updated_at)
+        SELECT t.id, t.id, few.organization_id, few.event_id, t.id, 'ORDER', 1250, 'EUR', '{refund_status}', 1, 1250,
             t.at, t.at FROM few, t"
     ));
     insert(

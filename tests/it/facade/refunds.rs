@@ -154,7 +154,7 @@ fn a_refund_that_was_recorded_while_the_clock_was_days_ahead_is_requested_once_i
     cancel(&fixture, other.id);
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     let minute = right.saturating_add(Duration::from_hours(48) + Duration::from_mins(1)).millis();
-    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {minute}"));
+    fixture.database().run(&format!("UPDATE work SET due_at = {minute} WHERE kind LIKE 'refund %'"));
     fixture.clock.set(right);
     assert_eq!(answered_refunds(&fixture), 2);
     assert_eq!(refunds(&fixture, Some(RefundStatus::Done)).len(), 2);
@@ -170,9 +170,9 @@ fn the_next_attempt_of_a_refund_stays_within_the_longest_interval_if_the_clock_i
     fixture.gateway.on_refund(GatewayBehavior::Succeed);
     // The longest interval is an hour, and clocks may differ by a minute.
     let latest = fixture.clock.now().saturating_add(Duration::from_mins(61)).millis();
-    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {latest}"));
+    fixture.database().run(&format!("UPDATE work SET due_at = {latest}"));
     assert_eq!(answered_refunds(&fixture), 0);
-    fixture.database().run(&format!("UPDATE refunds SET next_attempt_at = {latest} + 1"));
+    fixture.database().run(&format!("UPDATE work SET due_at = {latest} + 1"));
     assert_eq!(answered_refunds(&fixture), 1);
 }
 

@@ -80,7 +80,8 @@ fn another_process_looks_before_the_first_attempt_at_a_new_decision<P: Provider>
     let mut shop = Shop::<P>::open();
     let (order, payment) = shop.sale();
     refund_later(&shop, order, 300);
-    let reset = "UPDATE refunds SET attempts = 0, next_attempt_at = created_at";
+    assert_eq!(shop.fixture.database().execute("UPDATE refunds SET attempts = 0", []), 1);
+    let reset = "UPDATE work SET due_at = created_at WHERE kind LIKE 'refund %'";
     assert_eq!(shop.fixture.database().execute(reset, []), 1);
     refund_unnoticed(&shop, &payment, 300);
     shop.restart();

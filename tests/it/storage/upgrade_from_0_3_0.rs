@@ -271,11 +271,39 @@ fn checks_of_payments_of_each_version_are_due_when_they_were() {
         let (fixture, work) = work_after(written, before, "check");
         let expected: Vec<String> = fixture.database().column(
             "SELECT 'check ' || COALESCE(gateway || ' ' || mode, '?') || ',' || id || ',' || organization_id || ',' || event_id
-                || ',' || id % 3 || ',' || (1000 + id % 1000) FROM payments WHERE manual_method IS NULL
+                || ',' || (id % 3) || ',' || (1000 + id % 1000) FROM payments WHERE manual_method IS NULL
                 AND id <> (SELECT MAX(id) FROM payments WHERE manual_method IS NULL) ORDER BY id",
         );
         assert_eq!(work, expected);
         assert!(work.len() > 1 && work[0].starts_with("check ?,"), "{work:?}");
+    }
+}
+
+/// One refund was just being asked for, one is due, and one waits for a bank.
+#[test]
+fn refunds_of_each_version_are_due_when_they_were() {
+    for written in ALL {
+        let ids = "(SELECT id FROM refunds WHERE to_ask > 0)";
+        let before = format!(
+            "UPDATE refunds SET status = 'DUE', by_gateway = 1, to_ask = 1, next_attempt_at = 1000 + id % 1000;
+            UPDATE refunds SET is_asking = 1 WHERE id = (SELECT MIN(id) FROM refunds);
+            UPDATE refunds SET next_attempt_at = NULL WHERE id = (SELECT MAX(id) FROM refunds);
+            UPDATE payments SET gateway = NULL, account = NULL WHERE manual_method IS NULL
+                AND id IN (SELECT payment_id FROM refunds WHERE id IN {ids})"
+        );
+        let (fixture, _) = work_after(written, &before, "refund");
+        let database = fixture.database();
+        let work: Vec<String> = database.column(
+            "SELECT kind || ',' || key || ',' || organization_id || ',' || event_id || ',' || COALESCE(claim, 0) || ','
+                || due_at FROM work WHERE kind LIKE 'refund %' ORDER BY key",
+        );
+        let expected: Vec<String> = database.column(
+            "SELECT 'refund ?,' || id || ',' || organization_id || ',' || event_id
+                || ',' || CASE id WHEN (SELECT MIN(id) FROM refunds) THEN 1 ELSE 0 END || ',' || (1000 + id % 1000)
+            FROM refunds WHERE id < (SELECT MAX(id) FROM refunds) ORDER BY id",
+        );
+        assert_eq!(work, expected);
+        assert!(work.len() > 1, "{work:?}");
     }
 }
 

@@ -562,8 +562,11 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
             SELECT id, id, organization_id, event_id, 'ORDER', 'stripe', '', 'LIVE', 100, 'EUR', 100, 1 FROM orders
                 WHERE payment_reference LIKE '%-%-%';
             INSERT INTO refunds (id, order_id, organization_id, event_id, payment_id, source, amount, currency, status,
-                by_gateway, promised, to_ask, next_attempt_at, created_at, updated_at)
-            SELECT id, id, organization_id, event_id, id, 'ORDER', 100, 'EUR', 'DUE', 1, 100, 100, 1, 1, 1 FROM orders
+                by_gateway, promised, to_ask, created_at, updated_at)
+            SELECT id, id, organization_id, event_id, id, 'ORDER', 100, 'EUR', 'DUE', 1, 100, 100, 1, 1 FROM orders
+                WHERE payment_reference LIKE '%-%-%';
+            INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+            SELECT id, 'refund stripe LIVE', id, organization_id, event_id, '', 1, 1 FROM orders
                 WHERE payment_reference LIKE '%-%-%'",
         );
         store.next_second();
