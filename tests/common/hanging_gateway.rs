@@ -57,6 +57,7 @@ impl PaymentGateway for HangingGateway {
     }
 
     fn refund(&self, request: &RefundRequest) -> Result<GatewayRefund, GatewayError> {
+        self.answer(request.organization_id);
         Ok(request.made("refund"))
     }
 

@@ -252,7 +252,8 @@ fn dropping_the_guard_does_not_wait_for_a_gateway_that_hangs() {
     let (called, calls) = channel();
     let (answer, answers) = channel();
     let gateway = HangingGateway { called, answer: Arc::new(Mutex::new(answers)) };
-    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway));
+    // With eight calls, one refund is made at a time.
+    let fixture = Fixture::with(|builder| builder.payment_gateway(gateway).gateway_calls(8));
     let ticket_type = fixture.new_ticket_type(1250, 10);
     let orders = [(); 2].map(|()| fixture.paid_order(&ticket_type, 1).id);
     for order in orders {

@@ -9,6 +9,7 @@ use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::{Caller, Error, Result};
 
 use crate::common::hanging_gateway::{HangingControl, HangingGateway};
+use crate::common::webhooks::wait_until;
 use crate::common::*;
 
 /// How long a checkout is not looked up again.
@@ -127,6 +128,38 @@ fn notices_of_an_organization_that_wait_for_the_gateway_leave_calls_to_others() 
             assert_eq!(waiting.join().expect("no panic"), Ok(vec![NoticeOutcome::Ignored]));
         });
     });
+}
+
+#[test]
+fn refunds_of_an_organization_that_wait_for_the_gateway_leave_calls_to_those_of_others() {
+    let (gateway, HangingControl { has_hung, release }) = HangingGateway::new();
+    let set = gateway.clone();
+    let limits = |builder: ticketing::Builder| builder.gateway_timeout(Duration::from_hours(1));
+    let tenants = Tenants::of(Fixture::with(|builder| limits(builder.payment_gateway(set))));
+    let service = &tenants.fixture.service;
+    // A program without the gateway decides the refunds: they are due for the other one.
+    let without_gateway = tenants.fixture.second_service_with(|builder| builder);
+    let cancel = |caller: &Caller, order: Order| {
+        service.payment_completed(caller, order.id).expect("paid");
+        without_gateway.cancel_order(caller, order.id).expect("cancelled");
+    };
+    // More than are made at the same time.
+    for _ in 0..20 {
+        cancel(&tenants.fixture.caller, tenants.heavy_order().expect("an order"));
+    }
+    gateway.hang_for(tenants.fixture.caller.organization());
+    let guard = service.start_maintenance().expect("threads");
+    // Of eight refunds at the same time, half.
+    for _ in 0..4 {
+        has_hung.recv_timeout(Duration::from_secs(15)).expect("a call");
+    }
+    cancel(&tenants.light_caller, tenants.light_order().expect("an order"));
+    let done = || tenants.fixture.stored("SELECT COUNT(*) FROM refunds WHERE status = 'DONE'");
+    wait_until("the refund of the other organization is made", || done() == 1);
+    assert!(has_hung.try_recv().is_err(), "no further call");
+    drop(release);
+    wait_until("all refunds are made", || done() == 21);
+    drop(guard);
 }
 
 #[test]

@@ -261,6 +261,11 @@ fn work_after(written: Written, before: &str, kinds: &str) -> (Fixture, Vec<Stri
     (fixture, work)
 }
 
+/// In SQL of a test, a question mark is a parameter.
+fn without_gateway(rows: &[String]) -> Vec<String> {
+    rows.iter().map(|row| row.replacen("unknown", "?", 1)).collect()
+}
+
 /// A payment of 0.2 or earlier has no gateway.
 #[test]
 fn checks_of_payments_of_each_version_are_due_when_they_were() {
@@ -270,11 +275,11 @@ fn checks_of_payments_of_each_version_are_due_when_they_were() {
             UPDATE payments SET check_at = NULL WHERE id = (SELECT MAX(id) FROM payments WHERE manual_method IS NULL)";
         let (fixture, work) = work_after(written, before, "check");
         let expected: Vec<String> = fixture.database().column(
-            "SELECT 'check ' || COALESCE(gateway || ' ' || mode, '?') || ',' || id || ',' || organization_id || ',' || event_id
+            "SELECT 'check ' || COALESCE(gateway || ' ' || mode, 'unknown') || ',' || id || ',' || organization_id || ',' || event_id
                 || ',' || (id % 3) || ',' || (1000 + id % 1000) FROM payments WHERE manual_method IS NULL
                 AND id <> (SELECT MAX(id) FROM payments WHERE manual_method IS NULL) ORDER BY id",
         );
-        assert_eq!(work, expected);
+        assert_eq!(work, without_gateway(&expected));
         assert!(work.len() > 1 && work[0].starts_with("check ?,"), "{work:?}");
     }
 }
@@ -298,11 +303,11 @@ fn refunds_of_each_version_are_due_when_they_were() {
                 || due_at FROM work WHERE kind LIKE 'refund %' ORDER BY key",
         );
         let expected: Vec<String> = database.column(
-            "SELECT 'refund ?,' || id || ',' || organization_id || ',' || event_id
+            "SELECT 'refund unknown,' || id || ',' || organization_id || ',' || event_id
                 || ',' || CASE id WHEN (SELECT MIN(id) FROM refunds) THEN 1 ELSE 0 END || ',' || (1000 + id % 1000)
             FROM refunds WHERE id < (SELECT MAX(id) FROM refunds) ORDER BY id",
         );
-        assert_eq!(work, expected);
+        assert_eq!(work, without_gateway(&expected));
         assert!(work.len() > 1, "{work:?}");
     }
 }
