@@ -20,15 +20,15 @@ pub(crate) enum Progress {
 }
 
 impl Payments {
-    /// Begins work that this process has claimed, in a transaction that locks its event. Fails with the progress if there
+    /// Loads what claimed work is about, in a transaction that locks its event. Fails with the progress if there
     /// is nothing to do now.
     pub(crate) fn begin<T: Send + 'static>(
         &self,
         work: &ClaimedWork,
-        begin: impl Fn(&LockedEvent<'_>) -> Result<Option<T>> + Send + 'static,
+        load: impl Fn(&LockedEvent<'_>) -> Result<Option<T>> + Send + 'static,
     ) -> Result<Result<T, Progress>> {
         let event = work.work.event_id.unwrap_or(EventId::UNKNOWN);
-        Ok(match self.writes.store()?.write_unless_locked(None, event.into(), begin)? {
+        Ok(match self.writes.store()?.write_unless_locked(None, event.into(), load)? {
             Some(Some(begun)) => Ok(begun),
             Some(None) => Err(Progress::NotDue),
             None => Err(Progress::Busy),
