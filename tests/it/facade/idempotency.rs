@@ -72,7 +72,10 @@ fn control_with_another_key_the_second_call_is_executed_or_refused() {
         let after = fixture.all_rows();
         fixture.clock.advance(Duration::from_secs(1));
         match call(&fixture.service, &fixture.caller_with_key("another-key"), &ids[0]) {
-            Ok(again) => assert!(!again.replayed && fixture.all_rows() != after, "{name}"),
+            Ok(again) => assert!(
+                !again.replayed && fixture.all_rows() != after,
+                "{name}: the second call has changed nothing; if that is right, list it in `without_control`"
+            ),
             Err(error) => assert!(matches!(error, Error::Conflict(_) | Error::Validation(_)), "{name}: {error}"),
         }
     }
