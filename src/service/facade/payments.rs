@@ -72,9 +72,9 @@ impl TicketingService {
     /// unless this method fails: what it returns would be the same the next time.
     ///
     /// # Errors
-    /// - [`Error::NoticeRefused`] if the gateway did not sign it, if the gateway sends no notices, or if the gateway
-    ///   had to ask the provider and got no answer. Only then, and after an error of the database, should it be sent
-    ///   again.
+    /// - [`Error::NoticeRefused`](crate::Error::NoticeRefused) if the gateway did not sign it, if the gateway sends no
+    ///   notices, or if the gateway had to ask the provider and got no answer. Only then, and after an error of the
+    ///   database, should it be sent again.
     ///
     /// ```
     /// use ticketing::payment::NoticeHeaders;
