@@ -14,7 +14,7 @@ pub(super) mod discounts;
 
 pub(super) mod orders;
 
-pub(super) mod checkouts;
+pub(super) mod payment_links;
 
 pub(super) mod payments;
 

@@ -1,4 +1,4 @@
-//! Checkouts: the payment links of orders, and the checkout page of the sandbox.
+//! The payment links of orders, and the checkout page of the sandbox.
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
