@@ -4,8 +4,8 @@
 //! more thread for each lookup that hangs. Here at most [`MAX_THREADS`] lookups run at once, a caller waits no longer
 //! than its timeout, and a lookup is not started if its caller has timed out.
 //!
-//! Organizations share the threads by the rule of [`fair`](crate::fair): lookups of one that hang occupy half of them at
-//! most.
+//! Organizations share the threads by the rule of [`fair`](crate::fair): one gets at most half of them, also if all its
+//! lookups hang.
 //!
 //! Addresses are not cached: every attempt looks the name up and checks the addresses.
 

@@ -1,7 +1,7 @@
 //! The queue of work that is done later: by any process that has the database open, as often as it takes.
 //!
-//! A row is inserted in the transaction that causes the work, so that no work is lost. Whoever does it claims the row: a
-//! claim is a random token, and a due time at which the claim ends. If the process ends before it records how the work
+//! A row is inserted in the transaction that causes the work, so that no work is lost. A process claims the row
+//! before it does the work: a claim is a random token, and a due time at which the claim ends. If the process ends before it records how the work
 //! ended, the row is due again at that time. What is recorded counts only if the row still has the token.
 //!
 //! Work that is about another row has its id as a key. There is one row for each kind and key: a new fact [`set`]s when it is
@@ -15,8 +15,8 @@ use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::row_struct;
 use crate::store::{Bind, CommitEvent, LockedEvent, Query, RowLock, Transaction};
 
-/// How many organizations a claim looks at to find the one whose turn it is. Those that only have work for later count
-/// too.
+/// How many organizations a claim looks at to find the one whose turn it is. Organizations that only have work for later
+/// count too.
 const MAX_LOOKED_AT: usize = 64;
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.

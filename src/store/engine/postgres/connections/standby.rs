@@ -135,7 +135,7 @@ pub(in crate::store) struct ReadPool {
 /// A connection of a [`ReadPool`].
 struct Lent<L> {
     connection: Borrowed,
-    /// Where it goes back to.
+    /// The pool or standby that has lent it.
     lender: Arc<L>,
 }
 
