@@ -333,4 +333,10 @@ impl Store {
     pub(crate) fn with_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.engine.readers().with_look_ups(work)
     }
+
+    /// Like [`with_look_ups`](Self::with_look_ups), if that takes microseconds; else it returns `None`.
+    #[cfg(feature = "server")]
+    pub(crate) fn with_idle_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+        self.engine.readers().with_idle_look_ups(work)
+    }
 }

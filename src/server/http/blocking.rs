@@ -3,6 +3,9 @@
 //!
 //! Organizations share the permits for calls: while all requests of one wait for a lock of its own, others go on.
 
+use std::sync::Arc;
+
+use super::direct_look_ups::DirectLookUps;
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
 use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
@@ -41,6 +44,7 @@ pub(in crate::server) struct BlockingService {
     #[cfg(feature = "documents")]
     pub(in crate::server) documents: Semaphore,
     health: Semaphore,
+    direct: Arc<DirectLookUps>,
 }
 
 impl BlockingService {
@@ -60,6 +64,7 @@ impl BlockingService {
             #[cfg(feature = "documents")]
             documents: Semaphore::new((max_calls / 16).max(4)),
             health: Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(HEALTH_CHECKS) }),
+            direct: Arc::new(DirectLookUps::new()),
         }
     }
 
@@ -78,6 +83,22 @@ impl BlockingService {
     /// The service, for methods that neither wait nor use the store.
     pub(in crate::server) fn service(&self) -> &TicketingService {
         &self.service
+    }
+
+    /// Runs `work`, which looks up a few rows and writes nothing, in one transaction: on this thread if that takes
+    /// microseconds, else like [`call`](Self::call).
+    pub(in crate::server) async fn look_up<T: Send + 'static>(
+        &self,
+        tenant: Tenant,
+        work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        match self.direct.run(&self.service, work) {
+            Ok(result) => result,
+            Err(work) => {
+                let look_up = move |service: &TicketingService| service.with_look_ups(|| work(service))?;
+                Box::pin(self.call(Class::LookUp, tenant, look_up)).await
+            }
+        }
     }
 
     /// Runs `work` for a tenant on a blocking thread. Once started, it runs to its end even if the client has gone

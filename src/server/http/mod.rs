@@ -5,6 +5,7 @@ pub(super) mod blocking;
 pub(super) mod body;
 pub(super) mod call;
 pub(super) mod caller;
+pub(super) mod direct_look_ups;
 #[cfg(feature = "exports")]
 pub(super) mod export_body;
 pub(super) mod held_bytes;

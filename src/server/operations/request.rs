@@ -56,7 +56,7 @@ pub(in crate::server) async fn refuse(state: AppState, problem: Problem, request
     let request = IncomingRequest::new(&state, head);
     let authenticated = Arc::clone(&request);
     let authenticate = move |service: &TicketingService| authenticated.authenticate(service);
-    let result = state.service.call(Class::LookUp, request.likely_tenant(), authenticate).await;
+    let result = state.service.look_up(request.likely_tenant(), authenticate).await;
     request.finish(result.and(Err(problem)))
 }
 
@@ -85,7 +85,7 @@ async fn authorize_and_execute(
     if !has_arrived || (tenant.is_none() && !is_look_up) {
         let first = Arc::clone(request);
         let authorize = move |service: &TicketingService| first.authorize(service, scope);
-        let authorized = Box::pin(service.call(Class::LookUp, tenant, authorize)).await?;
+        let authorized = Box::pin(service.look_up(tenant, authorize)).await?;
         tenant = Some(authorized.organization);
         caller = Some(authorized);
     }
@@ -103,12 +103,11 @@ async fn authorize_and_execute(
     if is_export {
         return Box::pin(export_body::call(&request.state, tenant, &request.head, run)).await;
     }
-    let run = move |service: &TicketingService| match is_look_up {
+    let response = match is_look_up {
         // The key and the resource are looked up in one transaction.
-        true => service.with_look_ups(|| run(service))?,
-        false => run(service),
+        true => service.look_up(tenant, run).await?,
+        false => service.call(class, tenant, run).await?,
     };
-    let response = service.call(class, tenant, run).await?;
     request.holding().hold(response, is_write)
 }
 

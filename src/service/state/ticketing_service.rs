@@ -185,6 +185,13 @@ impl TicketingService {
         self.store()?.with_look_ups(work)
     }
 
+    /// Like [`with_look_ups`](Self::with_look_ups), if that takes microseconds: in a database file, and if a connection is
+    /// idle. Else it returns `None`.
+    #[cfg(feature = "server")]
+    pub(crate) fn with_idle_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+        self.store()?.with_idle_look_ups(work)
+    }
+
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {

@@ -64,6 +64,9 @@ pub(in crate::store) trait ReadConnection: Connection {
 pub(in crate::store) trait ReaderPool: Send + Sync {
     /// Takes a connection out of the pool. Waits until one is idle.
     fn take(&self) -> Result<Box<dyn BorrowedReader>>;
+
+    /// Takes a connection if one is idle, and its look-ups take microseconds.
+    fn take_idle(&self) -> Option<Box<dyn BorrowedReader>>;
 }
 
 /// A connection that a thread has borrowed from a pool.
@@ -203,7 +206,7 @@ impl Readers {
             return Ok(work());
         }
         let _permit = self.scan_permit(None)?;
-        self.share(true, |connection| connection.begin_snapshot(), work)
+        self.share(self.scans.take()?, true, |connection| connection.begin_snapshot(), work)
     }
 
     /// Runs `work`, whose reads are all look-ups. They see one snapshot, that of the first of them, or the one that the
@@ -213,18 +216,26 @@ impl Readers {
         if self.shared_reader().is_some() {
             return Ok(work());
         }
-        self.share(false, |connection| connection.begin(), work)
+        self.share(self.look_ups.take()?, false, |connection| connection.begin(), work)
     }
 
-    /// Runs `work`. All reads of this thread inside it use one connection, which may look at many rows if it `scans`.
+    /// Like [`with_look_ups`](Self::with_look_ups), if a connection is idle and its look-ups take microseconds. Else it
+    /// returns `None`.
+    #[cfg(feature = "server")]
+    pub(in crate::store) fn with_idle_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+        let Some(connection) = self.look_ups.take_idle() else { return Ok(None) };
+        self.share(connection, false, |connection| connection.begin(), work).map(Some)
+    }
+
+    /// Runs `work`. All reads of this thread inside it use this connection, which may look at many rows if it `scans`.
     fn share<T>(
         &self,
+        connection: Box<dyn BorrowedReader>,
         scans: bool,
         begin: impl FnOnce(&dyn ReadConnection) -> Result<()>,
         work: impl FnOnce() -> T,
     ) -> Result<T> {
-        let pool = if scans { &self.scans } else { &self.look_ups };
-        let connection = Rc::new(pool.take()?);
+        let connection = Rc::new(connection);
         let result = begin(connection.connection()).map(|()| {
             let (now, readers) = (self.environment.now(), self.address());
             let shared = Rc::new(SharedReader { connection: Rc::clone(&connection), scans, now, readers });

@@ -77,4 +77,8 @@ impl ReaderPool for ConnectionPool {
         let taken = taken.map_err(|_| Error::Unavailable(Unavailable::NoConnection))?;
         Ok(Box::new(taken))
     }
+
+    fn take_idle(&self) -> Option<Box<dyn BorrowedReader>> {
+        Some(Box::new(self.0.try_get()?))
+    }
 }

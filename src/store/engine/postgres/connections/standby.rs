@@ -154,6 +154,11 @@ impl ReaderPool for ReadPool {
         }
         Ok(Box::new(Lent { connection: self.primary.take()?, lender: Arc::clone(&self.primary) }))
     }
+
+    /// Each look-up waits for the network.
+    fn take_idle(&self) -> Option<Box<dyn BorrowedReader>> {
+        None
+    }
 }
 
 impl BorrowedReader for Lent<Pool> {

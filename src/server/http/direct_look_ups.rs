@@ -1,0 +1,137 @@
+//! Look-ups on the async thread of their request: a look-up in a database file takes microseconds, and another thread would
+//! have to be woken for it twice.
+//!
+//! A look-up that took long, because the disk is slow or the file is busy, sends the next ones to the blocking threads
+//! for a hundred times as long. So the async threads wait for the disk for a hundredth of their time at most.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::server::responses::problem::Problem;
+use crate::service::TicketingService;
+
+/// How long a look-up takes at most that is not slow.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// After a slow look-up, the next ones are made on other threads for so many times as long.
+const PAUSE_FACTOR: u32 = 100;
+
+/// Whether look-ups are made directly.
+#[derive(Debug)]
+pub(in crate::server) struct DirectLookUps {
+    opened: Instant,
+    /// From when on, in microseconds since `opened`.
+    paused_until: AtomicU64,
+}
+
+impl DirectLookUps {
+    pub(in crate::server) fn new() -> Self {
+        Self { opened: Instant::now(), paused_until: AtomicU64::new(0) }
+    }
+
+    fn since_opened(&self, time: Instant) -> u64 {
+        u64::try_from(time.saturating_duration_since(self.opened).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Runs `work`, whose reads are look-ups. Returns it if it has to run on a blocking thread.
+    pub(in crate::server) fn run<T, W: FnOnce(&TicketingService) -> Result<T, Problem>>(
+        &self,
+        service: &TicketingService,
+        work: W,
+    ) -> Result<Result<T, Problem>, W> {
+        let started = Instant::now();
+        if self.since_opened(started) < self.paused_until.load(Ordering::Relaxed) {
+            return Err(work);
+        }
+        let mut work = Some(work);
+        let look_up = || service.with_idle_look_ups(|| work.take().map(|work| work(service)));
+        let looked_up = catch_unwind(AssertUnwindSafe(look_up));
+        let taken = started.elapsed();
+        if taken > QUICK {
+            self.paused_until.store(self.since_opened(started + taken * PAUSE_FACTOR), Ordering::Relaxed);
+        }
+        match (looked_up, work) {
+            (_, Some(work)) => Err(work),
+            (Ok(Ok(Some(Some(result)))), None) => Ok(result.map_err(Problem::prepare)),
+            (Ok(Err(error)), None) => Ok(Err(error.into())),
+            (_, None) => Ok(Err(Problem::internal("a look-up panicked"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread::sleep;
+
+    use super::*;
+
+    fn service() -> TicketingService {
+        TicketingService::temporary().open().unwrap()
+    }
+
+    /// Whether a look-up that takes this time is made directly.
+    fn is_direct(direct: &DirectLookUps, service: &TicketingService, time: Duration) -> bool {
+        let look_up = |_: &TicketingService| {
+            sleep(time);
+            Ok(())
+        };
+        match direct.run(service, look_up) {
+            Ok(result) => result.is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    #[test]
+    fn a_slow_look_up_sends_the_next_ones_to_other_threads_for_a_while() {
+        let (service, direct) = (service(), DirectLookUps::new());
+        let before = Instant::now();
+        assert!(is_direct(&direct, &service, QUICK * 5));
+        assert!(!is_direct(&direct, &service, Duration::ZERO));
+        while !is_direct(&direct, &service, Duration::ZERO) {
+            sleep(QUICK);
+        }
+        assert!(before.elapsed() >= QUICK * 5 * PAUSE_FACTOR);
+    }
+
+    #[test]
+    fn a_look_up_waits_on_another_thread_if_no_connection_is_idle() {
+        let (service, direct) = (service(), DirectLookUps::new());
+        let (sender, taken) = channel();
+        std::thread::scope(|scope| {
+            let (release, released) = channel::<()>();
+            let released = std::sync::Arc::new(std::sync::Mutex::new(released));
+            loop {
+                let (service, sender) = (&service, sender.clone());
+                let released = released.clone();
+                let hold = move || {
+                    let held = service.with_idle_look_ups(|| {
+                        sender.send(true).unwrap();
+                        let _ = released.lock().unwrap().recv();
+                    });
+                    if held == Ok(None) {
+                        sender.send(false).unwrap();
+                    }
+                };
+                scope.spawn(hold);
+                if !taken.recv().unwrap() {
+                    break;
+                }
+            }
+            assert!(!is_direct(&direct, &service, Duration::ZERO), "all connections are taken");
+            drop(release);
+        });
+        assert!(is_direct(&direct, &service, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_panic_is_an_internal_error_and_gives_the_connection_back() {
+        let service = service();
+        for _ in 0..100 {
+            let panicked = DirectLookUps::new().run(&service, |_| -> Result<(), Problem> { panic!("on purpose") });
+            assert_eq!(panicked.ok().unwrap().unwrap_err().status(), 500);
+        }
+        assert!(is_direct(&DirectLookUps::new(), &service, Duration::ZERO));
+    }
+}
