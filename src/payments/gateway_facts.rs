@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Unavailable};
 use crate::model::values::id::OrganizationId;
 use crate::payment::{GatewayCalls, GatewayError, PaymentLookUp, Waiting};
 use crate::payments::Payments;
-use crate::sales::orders::gateway_facts::{self, Listing, Recorded};
+use crate::sales::orders::gateway_facts::{self, Listing};
 use crate::store::money::checkouts::CheckoutOrder;
 use crate::store::money::payments::StoredPayment;
 
@@ -36,7 +36,7 @@ pub(crate) fn list_facts(
         let Some(reports) = gateway.refund_reports() else { return Ok(None) };
         let refunds = if ask == Ask::Disputes { Vec::new() } else { reports.refunds_of(&payment)? };
         let disputes = if ask == Ask::Refunds { Vec::new() } else { reports.disputes_of(&payment)? };
-        Ok(Some(Listing { refunds, disputes, is_current: true }))
+        Ok(Some(Listing { refunds, disputes }))
     })
 }
 
@@ -53,32 +53,24 @@ impl Payments {
         Ok(())
     }
 
-    /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
-    pub(crate) fn record_facts(
-        &self,
-        order: CheckoutOrder,
-        payment: Option<&str>,
-        listing: &Listing,
-    ) -> Result<Recorded> {
+    /// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known. Returns whether
+    /// the payment was found.
+    pub(crate) fn record_facts(&self, order: CheckoutOrder, payment: Option<&str>, listing: &Listing) -> Result<bool> {
         let CheckoutOrder { organization, id } = order;
-        let mut all = Recorded::default();
+        let mut is_known = true;
         for part in parts(listing) {
             let payment = payment.map(str::to_owned);
-            all.append(self.writes.store_in_operation().write_event(organization, id.into(), move |tx| {
+            is_known &= self.writes.store_in_operation().write_event(organization, id.into(), move |tx| {
                 gateway_facts::record(tx, organization, id, payment.as_deref(), &part)
-            })?);
+            })?;
         }
-        Ok(all)
+        Ok(is_known)
     }
 }
 
 /// The facts of a listing, a few at a time.
 pub(crate) fn parts(listing: &Listing) -> Vec<Listing> {
-    let part = |refunds: &[_], disputes: &[_]| Listing {
-        refunds: refunds.to_vec(),
-        disputes: disputes.to_vec(),
-        is_current: listing.is_current,
-    };
+    let part = |refunds: &[_], disputes: &[_]| Listing { refunds: refunds.to_vec(), disputes: disputes.to_vec() };
     let refunds = listing.refunds.chunks(FACTS_AT_ONCE).map(|refunds| part(refunds, &[]));
     let disputes = listing.disputes.chunks(FACTS_AT_ONCE).map(|disputes| part(&[], disputes));
     refunds.chain(disputes).collect()

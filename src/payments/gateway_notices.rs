@@ -114,8 +114,8 @@ impl Payments {
                 Ok(NoticeOutcome::Processed)
             }
             GatewayEvent::Refund(refund) => {
-                let listing = Listing { refunds: vec![refund.clone()], ..Listing::default() };
-                self.record_fact(order, notice, listing)
+                let reported = Listing { refunds: vec![refund.clone()], ..Listing::default() };
+                self.record_listed(order, notice, Ask::Refunds, reported)
             }
             GatewayEvent::RefundsChanged => self.record_listed(order, notice, Ask::Refunds, Listing::default()),
             GatewayEvent::Dispute(dispute) => {
@@ -157,15 +157,12 @@ impl Payments {
         listing: Listing,
     ) -> Result<NoticeOutcome> {
         let payment = notice.payment_reference.as_deref();
-        let mut recorded = self.record_facts(order, payment, &listing)?;
-        if recorded.is_unknown {
+        let mut is_known = self.record_facts(order, payment, &listing)?;
+        if !is_known {
             self.settle_payment_of(order, notice)?;
-            recorded = self.record_facts(order, payment, &listing)?;
+            is_known = self.record_facts(order, payment, &listing)?;
         }
-        if recorded.is_in_doubt {
-            return self.record_listed(order, notice, Ask::Refunds, listing);
-        }
-        if recorded.is_unknown {
+        if !is_known {
             tracing::info!(
                 target: "ticketing::payment",
                 notice = notice.id,
@@ -176,8 +173,8 @@ impl Payments {
         Ok(NoticeOutcome::Processed)
     }
 
-    /// Records what the gateway lists of a payment now: notices may arrive in any order. If it cannot tell, what the
-    /// notice has reported is recorded. If it refuses to tell, that is recorded of a dispute only: a refund may have
+    /// Records what the gateway lists of a payment now: notices may arrive in any order, twice or not at all, and carry no
+    /// amount into the books. If the gateway cannot tell, what the notice has reported is recorded. If it refuses to tell, that is recorded of a dispute only: a refund may have
     /// failed since.
     fn record_listed(
         &self,
@@ -186,7 +183,6 @@ impl Payments {
         ask: Ask,
         reported: Listing,
     ) -> Result<NoticeOutcome> {
-        let reported = Listing { is_current: true, ..reported };
         let (Some(gateway), Some(payment)) = (&self.gateway, payment_of(notice)) else {
             return self.record_fact(order, notice, reported);
         };

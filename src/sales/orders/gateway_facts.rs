@@ -26,43 +26,25 @@ use crate::sales::money::money_notifications;
 pub(crate) struct Listing {
     pub(crate) refunds: Vec<GatewayRefund>,
     pub(crate) disputes: Vec<GatewayDispute>,
-    /// Whether the gateway says it now. A notice says what was true when it was sent.
-    pub(crate) is_current: bool,
 }
 
-/// What could not be recorded of a listing.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Recorded {
-    /// Whether the payment is not known, so that no movement was recorded.
-    pub(crate) is_unknown: bool,
-    /// Whether the gateway has to be asked first, so that nothing was recorded: what the notice says may not be true
-    /// any more.
-    pub(crate) is_in_doubt: bool,
-}
-
-impl Recorded {
-    pub(crate) fn append(&mut self, other: Self) {
-        self.is_unknown |= other.is_unknown;
-        self.is_in_doubt |= other.is_in_doubt;
-    }
-}
-
-/// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known.
+/// Records what the gateway lists of a payment. `payment` is the gateway's id of it, if it is known. Returns whether the
+/// payment was found: no movement is recorded without it.
 pub(crate) fn record(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     payment: Option<&str>,
     listing: &Listing,
-) -> Result<Recorded> {
-    let mut recorded = Recorded::default();
+) -> Result<bool> {
+    let mut is_known = true;
     for refund in &listing.refunds {
-        recorded.append(self::refund(tx, organization, order, payment, refund, listing.is_current)?);
+        is_known &= self::refund(tx, organization, order, payment, refund)?;
     }
     for dispute in &listing.disputes {
-        recorded.append(self::dispute(tx, organization, order, payment, dispute)?);
+        is_known &= self::dispute(tx, organization, order, payment, dispute)?;
     }
-    Ok(recorded)
+    Ok(is_known)
 }
 
 /// The payment for an order that the gateway names. Without a name, or if its name was not reported, the payment of the
@@ -78,23 +60,19 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
 
 /// Records the outcome of a refund.
 ///
-/// One that is pending counts as made: gateways report it once, and then only if it fails. A notice of a refund that is
-/// not recorded may be overtaken by the one that it has failed. An outside refund that leaves nothing of the payment of
-/// a completed order cancels the order.
+/// One that is pending counts as made: gateways report it once, and then only if it fails. An outside refund that leaves
+/// nothing of the payment of a completed order cancels the order.
 fn refund(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     order: OrderId,
     named: Option<&str>,
     report: &GatewayRefund,
-    is_current: bool,
-) -> Result<Recorded> {
+) -> Result<bool> {
     let state = order_lifecycle::load(tx, organization, order)?;
-    let Some(payment) = find_payment(tx, order, named)? else {
-        return Ok(Recorded { is_unknown: true, ..Recorded::default() });
-    };
+    let Some(payment) = find_payment(tx, order, named)? else { return Ok(false) };
     let Some(amount) = payment.minor_units(report.amount, &report.currency).filter(|amount| *amount > 0) else {
-        return Ok(Recorded::default());
+        return Ok(true);
     };
     let mut account = Account::load(tx, payment)?;
     let own = own_refund(&mut account, amount, report)?;
@@ -107,7 +85,7 @@ fn refund(
             account.fail(reference.filter(|_| has_reference), &parts, Some(problem), report.refund_id)?;
             set_reference(&mut account, report)?;
         }
-        RefundState::Failed(_) if has_failed(&account, report)? => return Ok(Recorded::default()),
+        RefundState::Failed(_) if has_failed(&account, report)? => return Ok(true),
         RefundState::Failed(problem) => {
             let due = own.filter(|own| own.status == RefundStatus::Due).map(|own| own.id);
             account.note_failure(amount, &report.reference, due, problem)?;
@@ -117,11 +95,10 @@ fn refund(
         }
         _ if !parts.is_empty() => match set_reference(&mut account, report)? {
             true => {}
-            false => return Ok(Recorded::default()),
+            false => return Ok(true),
         },
         // A report from before the failure.
-        _ if has_failed(&account, report)? => return Ok(Recorded::default()),
-        _ if !is_current => return Ok(Recorded { is_in_doubt: true, ..Recorded::default() }),
+        _ if has_failed(&account, report)? => return Ok(true),
         _ => account.succeed(amount, reference, own_id, tx.now())?,
     }
     let is_outside = own_id.is_none() && !report.has_failed();
@@ -133,7 +110,7 @@ fn refund(
     if is_outside {
         log_outside(tx, order, report);
     }
-    Ok(Recorded::default())
+    Ok(true)
 }
 
 fn log_outside(tx: &Transaction<'_>, order: OrderId, refund: &GatewayRefund) {
@@ -186,19 +163,19 @@ fn dispute(
     order: OrderId,
     named: Option<&str>,
     report: &GatewayDispute,
-) -> Result<Recorded> {
+) -> Result<bool> {
     let state = order_lifecycle::load(tx, organization, order)?;
     let minor_units = |amount: Amount| amount.minor_in(&report.currency).filter(|units| *units >= 0);
     let (Some(amount), Some(taken)) = (minor_units(report.amount), minor_units(report.taken)) else {
-        return Ok(Recorded::default());
+        return Ok(true);
     };
     let payment = find_payment(tx, order, named.or(report.payment_reference.as_deref()))?;
     let known = disputes::by_reference(tx, order, &report.reference)?;
     let is_stale = |known: &Dispute| known.status != DisputeStatus::Open && report.status == DisputeStatus::Open;
     if known.as_ref().is_some_and(is_stale) {
-        return Ok(Recorded::default());
+        return Ok(true);
     }
-    let is_unknown = payment.is_none();
+    let is_known = payment.is_some();
     let of_payment = payment.filter(|payment| payment.currency == report.currency);
     let new = NewDispute {
         organization,
@@ -237,7 +214,7 @@ fn dispute(
         money_notifications::dispute_changed(tx, &state, &dispute)?;
         log_dispute(tx, order, dispute);
     }
-    Ok(Recorded { is_unknown, ..Recorded::default() })
+    Ok(is_known)
 }
 
 fn log_dispute(tx: &Transaction<'_>, order: OrderId, dispute: Dispute) {

@@ -20,7 +20,7 @@ pub(in crate::service) fn record_line(
     order: CheckoutOrder,
     line: &StatementLine,
 ) -> Result<()> {
-    let mut listing = Listing { is_current: true, ..Listing::default() };
+    let mut listing = Listing::default();
     match &line.event {
         StatementEvent::Payment(payment) => return record_payment(payments, account, order, line, payment),
         StatementEvent::Refund(refund) => listing.refunds.push(refund.clone()),
