@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::form::accepted::preferred_language;
 use crate::model::sale::gateway_account::GatewayAccount;
-use crate::model::sale::order::CreateOrderResponse;
+use crate::model::sale::order::{CreateOrderResponse, Order};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::payment::{CheckoutItem, CheckoutRequest, GatewayCalls, GatewayError, GatewayFailure};
@@ -14,8 +14,8 @@ use crate::payments::Payments;
 use crate::sales::checkouts::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::sales::checkouts::hosted_checkout::return_reference;
 use crate::sales::idempotent_operation::IdempotentOperation;
+use crate::store::LockedEvent;
 use crate::store::money::checkout_parameters::{CheckoutParameters, OrderToPay};
-use crate::store::money::checkout_renewals;
 use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
 
 /// The random bytes in the address of the page to which a customer comes back. Nobody can guess it.
@@ -103,13 +103,16 @@ impl Payments {
         start: LeasedStart,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<CreateOrderResponse>> {
-        let LeasedStart { order, lease_ends_at } = start;
-        let Some(gateway) = &self.gateway else { return Ok(Replayable::executed(order.order.into())) };
-        let organization = order.order.organizer_id;
-        let id = order.order.id;
-        let is_first_start = order.is_first_start;
-        let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
-        match self.request_link(&gateway, order, operation) {
+        let Some(gateway) = &self.gateway else { return Ok(Replayable::executed(start.order.order.into())) };
+        let Order { organizer_id: organization, id, .. } = start.order.order;
+        let is_first_start = start.order.is_first_start;
+        let new = is_first_start.then(|| start.order.order.clone());
+        let recorded = operation.clone();
+        let response = self.ask_for_link(gateway, start, move |tx, checkout| {
+            checkout_links::record(tx, &recorded, CheckoutOrder { organization, id }, new.clone(), checkout)
+        });
+        let no_link = || Error::gateway(GatewayError::Unavailable("it returned no link to another process".to_owned()));
+        match response.and_then(|response| response.ok_or_else(no_link)) {
             Err(Error::PaymentGatewayFailed(GatewayFailure { cause, .. })) => {
                 let was_created = match &cause {
                     GatewayError::Refused(_) | GatewayError::NothingLeft(_) | GatewayError::LessLeft(_) => false,
@@ -123,26 +126,21 @@ impl Payments {
         }
     }
 
-    /// Fails with [`Error::PaymentGatewayFailed`] if the gateway has failed, so that the order must be cancelled.
-    fn request_link(
+    /// Asks the gateway for a checkout, the first one of an order or a renewed one, and records it. Fails with
+    /// [`Error::PaymentGatewayFailed`] if the gateway has failed.
+    pub(super) fn ask_for_link<T: Send + 'static>(
         &self,
         gateway: &GatewayCalls,
-        order: OrderToPay,
-        operation: &IdempotentOperation,
-    ) -> Result<Replayable<CreateOrderResponse>> {
-        let organization = order.order.organizer_id;
-        let (id, event) = (order.order.id, order.order.event_id);
-        let new = order.is_first_start.then(|| order.order.clone());
+        LeasedStart { order, lease_ends_at }: LeasedStart,
+        record: impl Fn(&LockedEvent<'_>, &NewCheckout<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let Order { organizer_id: organization, id, event_id: event, .. } = order.order;
+        let gateway = self.renewing_claim(gateway, id, lease_ends_at);
         let request = checkout_request(order);
         let checkout = gateway.call(organization, move |gateway| gateway.start(&request)).map_err(Error::gateway)?;
-
-        let operation = operation.clone();
-        let recorded = self.writes.store_in_operation().write_event(organization, event.into(), move |tx| {
-            let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
-            checkout_links::record(tx, &operation, CheckoutOrder { organization, id }, new.clone(), &checkout)
-        });
-        let no_link = || Error::gateway(GatewayError::Unavailable("it returned no link to another process".to_owned()));
-        recorded?.ok_or_else(no_link)
+        self.writes.store_in_operation().write_event(organization, event.into(), move |tx| {
+            record(tx, &NewCheckout { link: &checkout.link, reference: &checkout.reference })
+        })
     }
 
     /// Cancels an order for which the gateway returned no link, unless it was paid or cancelled meanwhile.

@@ -1,7 +1,6 @@
 //! The renewal of a checkout. The transactions before and after the calls to the payment gateway are in
 //! `sales::checkouts::checkout_renewal`.
 
-use super::checkout_links::checkout_request;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutState, RenewCheckoutResponse};
 use crate::model::tenants::caller::Identity;
@@ -13,8 +12,7 @@ use crate::payments::look_up_limit::LookUpPermission;
 use crate::sales::checkouts::checkout_links::LeasedStart;
 use crate::sales::checkouts::checkout_renewal::{self, RenewalProgress, ToRenew};
 use crate::sales::idempotent_operation::IdempotentOperation;
-use crate::store::money::checkout_renewals;
-use crate::store::money::checkouts::{CheckoutOrder, NewCheckout};
+use crate::store::money::checkouts::CheckoutOrder;
 
 impl Payments {
     /// See [`TicketingService::renew_checkout`](crate::TicketingService::renew_checkout).
@@ -104,19 +102,13 @@ impl Payments {
     fn start_renewed(
         &self,
         gateway: &GatewayCalls,
-        LeasedStart { order, lease_ends_at }: LeasedStart,
+        start: LeasedStart,
         operation: &IdempotentOperation,
     ) -> Result<Replayable<RenewCheckoutResponse>> {
-        let (organization, id, renewals) = (order.order.organizer_id, order.order.id, order.renewals);
-        let gateway = self.renewing_claim(gateway, id, lease_ends_at, checkout_renewals::renew_lease);
-        let request = checkout_request(order);
-        let started = gateway.call(organization, move |gateway| gateway.start(&request));
-        let recorded = started.map_err(Error::gateway).and_then(|checkout| {
-            let operation = operation.clone();
-            self.writes.store_in_operation().write_event(organization, id.into(), move |tx| {
-                let checkout = NewCheckout { link: &checkout.link, reference: &checkout.reference };
-                checkout_renewal::record(tx, &operation, organization, id, renewals, &checkout)
-            })
+        let (organization, id, renewals) = (start.order.order.organizer_id, start.order.order.id, start.order.renewals);
+        let operation = operation.clone();
+        let recorded = self.ask_for_link(gateway, start, move |tx, checkout| {
+            checkout_renewal::record(tx, &operation, organization, id, renewals, checkout)
         });
         match recorded {
             Ok(Some(response)) => Ok(response),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::look_up_limit::LookUpLimit;
-use super::recent_failures::RecentFailures;
 use crate::environment::Environment;
 use crate::model::sale::gateway_account::GatewayKey;
 use crate::payment::GatewayCalls;
@@ -22,7 +21,6 @@ pub(crate) struct Payments {
     /// The look-ups for pages to which customers come back.
     pub(crate) page_look_ups: LookUpLimit,
     pub(crate) renewal_look_ups: LookUpLimit,
-    pub(crate) failures: RecentFailures,
 }
 
 impl Payments {

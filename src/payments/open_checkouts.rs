@@ -6,11 +6,12 @@ use crate::model::sale::gateway_account::{GatewayAccount, GatewayKey, PaymentMod
 use crate::model::values::timestamp::Timestamp;
 use crate::payment::GatewayCalls;
 use crate::payments::Payments;
+use crate::rules::money::gateway_choice::{CHECKOUT, work_kinds};
 use crate::sales::checkouts::checkout_attempts::look_up_all_now;
 use crate::store::Transaction;
-use crate::store::money::checkout_attempts::{self, OpenCheckout};
-use crate::store::money::{payments, refunds};
+use crate::store::money::{checkout_attempts, payments, refunds};
 use crate::store::sale::gateway_identity::WaitingAtGateway;
+use crate::store::work::{self, LaterWork};
 use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
 
@@ -57,16 +58,17 @@ impl Payments {
         gateway: GatewayKey<'_>,
         opened_at: Timestamp,
     ) -> Result<()> {
-        let batches = Batches {
-            table: SkippedTable::Checkouts,
-            read: |tx: &Transaction<'_>, after, limit| {
-                checkout_attempts::open_before(tx, gateway, opened_at, after, limit)
-            },
-            change: look_up_all_now,
-            key: |checkout: &OpenCheckout| checkout.order.raw(),
-            event: |checkout| checkout.event,
-        };
-        let checkouts = in_batches(&self.writes, run, &batches)?;
+        let mut checkouts = 0;
+        for kind in work_kinds(CHECKOUT, gateway) {
+            let batches = Batches {
+                table: SkippedTable::Work,
+                read: |tx: &Transaction<'_>, after, limit| work::due_later(tx, &kind, opened_at, after, limit),
+                change: look_up_all_now,
+                key: |work: &LaterWork| work.id.raw(),
+                event: |work| work.event,
+            };
+            checkouts += in_batches(&self.writes, run, &batches)?;
+        }
         if checkouts > 0 {
             tracing::info!(
                 target: "ticketing::payment",

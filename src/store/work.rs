@@ -36,6 +36,12 @@ pub(in crate::store) const SET: &str =
     "UPDATE work SET due_at = ?3, body = ?4, attempts = 0, claim = NULL WHERE kind = ?1 AND key = ?2";
 pub(in crate::store) const WAKE: &str = "UPDATE work SET due_at = ?3, claim = NULL
     WHERE kind = ?1 AND key = ?2 AND (claim IS NULL OR due_at <= ?3)";
+const WAKE_LATER: &str = "UPDATE work SET due_at = ?2 WHERE id = ?1 AND claim IS NULL AND due_at > ?2";
+pub(in crate::store) const RESTART_ALL: &str =
+    "UPDATE work SET due_at = ?3, attempts = 0, claim = NULL WHERE key = ?2 AND kind LIKE ?1";
+pub(in crate::store) const FORGET_ALL: &str = "DELETE FROM work WHERE key = ?2 AND kind LIKE ?1";
+pub(in crate::store) const LATER_OF_KIND: &str = "SELECT id, event_id, due_at FROM work
+    WHERE kind = ?1 AND (due_at, id) > (?2, ?3) AND created_at < ?4 AND claim IS NULL ORDER BY due_at, id LIMIT ?5";
 const CANCEL: &str = "DELETE FROM work WHERE kind = ?1 AND key = ?2 AND (claim IS NULL OR due_at <= ?3)";
 const IS_THERE: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2";
 const IS_ATTEMPTED: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2 AND claim IS NOT NULL AND due_at > ?3";
@@ -142,7 +148,7 @@ pub(in crate::store) fn add(
 /// Sets when work about a row is due, because of a new fact. An attempt in progress loses its claim.
 pub(crate) fn set(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [work.kind.into(), work.key.into(), work.due_at.into(), work.body.into()];
-    if tx.execute_counted(SET, &binds)? == 0 { insert(tx, work) } else { Ok(()) }
+    if tx.execute_counted(SET, &binds)? == 0 { add_with_key(tx, work) } else { Ok(()) }
 }
 
 /// Lets work about a row be done now, unless an attempt is in progress: that one sees the new fact, or what becomes of it.
@@ -151,7 +157,7 @@ pub(crate) fn wake(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     if tx.execute_counted(WAKE, &binds)? > 0 || tx.exists(IS_THERE, &binds[..2])? {
         return Ok(());
     }
-    insert(tx, work)
+    add_with_key(tx, work)
 }
 
 /// Removes work about a row that is not to be done any more, unless an attempt is in progress.
@@ -159,12 +165,53 @@ pub(crate) fn cancel(tx: &LockedEvent<'_>, kind: &str, key: i64) -> Result<()> {
     tx.execute(CANCEL, &[kind.into(), key.into(), tx.now().into()])
 }
 
+/// Lets all work of kinds like this about a row be done now, from its first attempt on. An attempt in progress loses its
+/// claim. Returns how much there is.
+pub(crate) fn restart_all(tx: &LockedEvent<'_>, kinds: &str, key: i64) -> Result<usize> {
+    tx.execute_counted(RESTART_ALL, &[kinds.into(), key.into(), tx.now().into()])
+}
+
+/// Removes all work of kinds like this about a row. An attempt in progress loses its claim.
+pub(crate) fn forget_all(tx: &LockedEvent<'_>, kinds: &str, key: i64) -> Result<()> {
+    tx.execute(FORGET_ALL, &[kinds.into(), key.into()])
+}
+
+row_struct! {
+    /// Work about a row that is due later.
+    #[derive(Debug, Clone, Copy)]
+    pub(crate) struct LaterWork(row) {
+        pub(crate) id: WorkId,
+        pub(crate) event: EventId => event_id,
+        due_at: Timestamp,
+    }
+}
+
+/// Returns the next work of a kind after `after`, in the order in which it is due, that is due later, that nobody does
+/// now, and that was added before `added_before`.
+pub(crate) fn due_later(
+    tx: &Transaction<'_>,
+    kind: &str,
+    added_before: Timestamp,
+    after: Option<LaterWork>,
+    limit: i64,
+) -> Result<Vec<LaterWork>> {
+    let (at, id) = after.map_or((tx.now(), i64::MAX), |work| (work.due_at, work.id.raw()));
+    let binds = [kind.into(), at.into(), id.into(), added_before.into(), limit.into()];
+    tx.query_all(LATER_OF_KIND, &binds, LaterWork::read)
+}
+
+/// Lets work that is due later be done now. Returns whether it was to be done later.
+pub(crate) fn wake_later(tx: &LockedEvent<'_>, id: WorkId) -> Result<bool> {
+    Ok(tx.execute_counted(WAKE_LATER, &[id.into(), tx.now().into()])? > 0)
+}
+
 /// Whether an attempt at work about a row is in progress.
 pub(crate) fn is_attempted(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
     tx.exists(IS_ATTEMPTED, &[kind.into(), key.into(), tx.now().into()])
 }
 
-fn insert(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+/// Adds work about a row, of which there is none.
+pub(crate) fn add_with_key(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [
         work.kind.into(),
         work.key.into(),

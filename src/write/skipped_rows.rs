@@ -17,7 +17,6 @@ const MAX_ROWS: usize = 10_000;
 pub(crate) enum SkippedTable {
     Orders,
     Events,
-    Checkouts,
     Work,
     WebhookEndpoints,
 }
@@ -27,7 +26,6 @@ impl SkippedTable {
         match self {
             Self::Orders => "orders",
             Self::Events => "events",
-            Self::Checkouts => "checkouts",
             Self::Work => "work",
             Self::WebhookEndpoints => "webhook_endpoints",
         }

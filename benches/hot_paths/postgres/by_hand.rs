@@ -49,6 +49,7 @@ struct OrderStatements {
     insert_item: Statement,
     insert_ticket: Statement,
     insert_checkout: Statement,
+    insert_look_up: Statement,
     record_link: Statement,
 }
 
@@ -95,9 +96,12 @@ impl OrderStatements {
                 VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, 'NOT_CHECKED_IN', $9, $9)",
             )?,
             insert_checkout: client.prepare(
-                "INSERT INTO checkouts (order_id, status, expires_at, next_attempt_at, parameters, lease_ends_at, gateway,
-                    account, mode)
-                VALUES ($1, 'OPEN', $2::BIGINT + 900000, $2::BIGINT + 60000, $3, $2::BIGINT + 30000, 'sandbox', '', 'TEST')",
+                "INSERT INTO checkouts (order_id, status, expires_at, parameters, lease_ends_at, gateway, account, mode)
+                VALUES ($1, 'OPEN', $2::BIGINT + 900000, $3, $2::BIGINT + 30000, 'sandbox', '', 'TEST')",
+            )?,
+            insert_look_up: client.prepare(
+                "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+                VALUES ($1, 'checkout sandbox TEST', $1, $3, $4, '', $2::BIGINT + 60000, $2)",
             )?,
             record_link: client.prepare(
                 "UPDATE orders SET payment_link = $2, payment_reference = $3, payment_status = 'WAITING', updated_at = $4
@@ -186,6 +190,7 @@ fn write_one(transaction: &mut Transaction<'_>, statements: &OrderStatements, sa
         transaction.execute(&statements.insert_pending_order, &binds)?;
         transaction.execute(&statements.insert_item, &[&id, &ticket_type, &price])?;
         transaction.execute(&statements.insert_checkout, &[&id, &now, &PARAMETERS])?;
+        transaction.execute(&statements.insert_look_up, &[&id, &now, &organization, &event])?;
         return Ok(id);
     }
     transaction.execute(&statements.insert_order, &binds)?;

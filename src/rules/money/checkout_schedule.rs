@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::model::values::timestamp::Timestamp;
 
-/// How long a process keeps others from asking the gateway about a checkout, or for one. While it waits for the
+/// How long a process keeps others from asking the gateway for a checkout. While it waits for the
 /// gateway, it [renews](CLAIM_RENEWAL) the claim. A claim that is not renewed ends soon: its process has been killed.
 pub(crate) const CLAIM_DURATION: Duration = Duration::from_secs(2);
 
@@ -32,11 +32,15 @@ const BEFORE_THE_END: Duration = Duration::from_mins(1);
 const AFTER_THE_END: [Duration; 4] =
     [Duration::ZERO, Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
 
+/// The longest time until the next look-up, during a hold of days.
+const BETWEEN_LOOK_UPS: Duration = Duration::from_hours(24);
+
 /// When a checkout is looked up next, after `now`. `None` if it is not looked up again.
 pub(crate) fn next_look_up(hold_until: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let before = hold_until.checked_sub(BEFORE_THE_END);
     let after = AFTER_THE_END.into_iter().map(|delay| hold_until.saturating_add(delay));
-    before.into_iter().chain(after).find(|at| *at > now)
+    let next = before.into_iter().chain(after).find(|at| *at > now)?;
+    Some(next.min(now.saturating_add(BETWEEN_LOOK_UPS)))
 }
 
 /// The delay after the failed attempt with this number, counted from 1: 2 seconds, doubled by each further attempt, up
@@ -54,9 +58,12 @@ pub(crate) const ATTEMPTS_UNTIL_LOST: i64 = 12;
 /// about a week, as with a refund.
 pub(crate) const MAX_ATTEMPTS: i64 = 176;
 
-/// The longest time between two attempts, and a minute in which clocks may differ. No checkout is to be closed later: a
-/// due time beyond it comes from a clock that was wrong, and counts as due now.
+/// The longest time between two attempts, and a minute in which clocks may differ. A due time beyond it comes from a
+/// clock that was wrong, and counts as due now.
 pub(crate) const LATEST_DUE: Duration = Duration::from_mins(24 * 60 + 1);
+
+/// How long a claim keeps other processes from asking about the same checkout: longer than the calls of an attempt.
+pub(crate) const ATTEMPT_LEASE: Duration = Duration::from_mins(2);
 
 #[cfg(test)]
 mod tests {

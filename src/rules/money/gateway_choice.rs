@@ -13,11 +13,16 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// Whether a gateway is asked about a checkout or a payment: only the gateway that has it is, in the mode in which it
 /// took the money. The account is part of each request. `recorded` is `None` for what an earlier version has recorded
-/// without a gateway: every gateway but the sandbox is asked about it, because that of the sandbox is recorded. Queries
-/// have the same rule from `of_gateway!` in `store::money::gateway_identity`.
+/// without a gateway: every gateway but the sandbox is asked about it, because that of the sandbox is recorded.
 pub(crate) fn is_asked(gateway: GatewayKey<'_>, recorded: Option<GatewayKey<'_>>) -> bool {
     recorded.map_or(gateway.name != SANDBOX, |recorded| recorded == gateway)
 }
+
+/// The kind of work that asks a gateway about a checkout: to close it if its order has ended, else for its outcome.
+pub(crate) const CHECKOUT: &str = "checkout";
+
+/// The kinds of work about checkouts, as a pattern of SQL's LIKE.
+pub(crate) const CHECKOUT_KINDS: &str = "checkout %";
 
 /// The kind of work that asks a gateway to check a payment.
 pub(crate) const CHECK: &str = "check";

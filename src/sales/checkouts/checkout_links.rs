@@ -129,7 +129,8 @@ pub(crate) fn create_or_resume(
                 if !is_asked(gateway.identity.key(), order.gateway.as_ref().map(GatewayIdentity::key)) {
                     return Err(Error::Unavailable(Unavailable::GatewayMissing));
                 }
-                return ask_for_link(tx, operation, order, gateway);
+                let start = start(tx, order, gateway)?;
+                return Ok(OrderProgress::NeedsLink(Box::new(start)));
             }
             order
         }
@@ -171,7 +172,9 @@ pub(crate) fn create_or_resume(
                     items: order.order.items.iter().map(|item| item.final_amount).collect(),
                     hold: terms.hold.duration,
                 })?;
-                return ask_for_link(tx, operation, order, gateway);
+                let start = start(tx, order, gateway)?;
+                operation.store_pending_order(tx, start.order.order.id)?;
+                return Ok(OrderProgress::NeedsLink(Box::new(start)));
             }
             match request.payment_taken() {
                 Some(paid) if created.order.status == OrderStatus::Pending => {
@@ -188,20 +191,14 @@ pub(crate) fn create_or_resume(
     Ok(OrderProgress::Finished(Box::new(Replayable::executed(response))))
 }
 
-/// Stores that the gateway is asked for the checkout link of an order.
-fn ask_for_link(
-    tx: &LockedEvent<'_>,
-    operation: &IdempotentOperation,
-    order: OrderToPay,
-    gateway: &GatewayTerms,
-) -> Result<OrderProgress> {
-    let earliest_end = order.order.created_at.saturating_add(gateway.shortest_checkout);
+/// Stores that this process asks the gateway for a checkout of an order: the first one, or a renewed one.
+pub(super) fn start(tx: &LockedEvent<'_>, order: OrderToPay, gateway: &GatewayTerms) -> Result<LeasedStart> {
+    let earliest_end = tx.now().saturating_add(gateway.shortest_checkout);
     let first_look_up = next_look_up(order.hold_until, tx.now());
     let lease_ends_at = tx.now().saturating_add(CLAIM_DURATION);
     let expires_at = order.hold_until.max(earliest_end);
-    checkout_parameters::insert(tx, &order, &CheckoutTimes { expires_at, first_look_up, lease_ends_at })?;
-    operation.store_pending_order(tx, order.order.id)?;
-    Ok(OrderProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
+    checkout_parameters::start(tx, &order, &CheckoutTimes { expires_at, first_look_up, lease_ends_at })?;
+    Ok(LeasedStart { order, lease_ends_at })
 }
 
 fn is_without_link(order: &Order) -> bool {

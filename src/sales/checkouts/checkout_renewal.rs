@@ -11,7 +11,7 @@
 //!
 //! The hold of the order stays as it was.
 
-use super::checkout_links::{GatewayTerms, LeasedStart};
+use super::checkout_links::{self, GatewayTerms, LeasedStart};
 use crate::error::gateway_failure::GatewayError;
 use crate::error::{Error, Reason, Result};
 use crate::model::payments::checkout::{CheckoutStatus, RenewCheckoutResponse};
@@ -19,12 +19,11 @@ use crate::model::sale::gateway_account::{GatewayAccount, GatewayIdentity, Gatew
 use crate::model::sale::order::{OrderStatus, PaymentStatus};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{EventId, OrderId, OrganizationId};
-use crate::rules::money::checkout_schedule::{CLAIM_DURATION, MAX_RENEWALS, claim_left, next_look_up};
+use crate::rules::money::checkout_schedule::{MAX_RENEWALS, claim_left};
 use crate::rules::money::gateway_choice::{is_asked, is_missing};
 use crate::rules::order::{check_pending, status_at_hold};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
 use crate::sales::orders::order_lifecycle;
-use crate::store::money::checkout_parameters::CheckoutTimes;
 use crate::store::money::checkout_renewals::CurrentCheckout;
 use crate::store::money::checkouts::NewCheckout;
 use crate::store::money::{checkout_attempts, checkout_parameters, checkout_renewals, checkouts};
@@ -138,26 +137,20 @@ pub(crate) fn begin(
     }
     let (_, checkout) = load(tx, organization, id, seen)?;
     let mut order = checkout_parameters::load(tx, organization, id, gateway.public_url.clone())?;
-    let lease_ends_at = tx.now().saturating_add(CLAIM_DURATION);
-    if checkout.status == CheckoutStatus::Open && checkout.reference.is_none() {
-        // An earlier start got no answer: the gateway is asked for the same checkout.
-        checkout_renewals::lease(tx, id, checkout.renewals, Some(lease_ends_at))?;
-        return Ok(RenewalProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })));
+    // If an earlier start got no answer, the gateway is asked for the same checkout.
+    if checkout.status != CheckoutStatus::Open || checkout.reference.is_some() {
+        if checkout.renewals >= MAX_RENEWALS {
+            let detail = format!("the checkout of an order can be renewed {MAX_RENEWALS} times");
+            return Err(Error::conflict(Reason::LimitReached, detail));
+        }
+        checkout_renewals::keep(tx, id, &checkout)?;
+        order.renewals = checkout.renewals + 1;
+        order.is_first_start = true;
+        order.parameters.renewed_at = Some(tx.now());
+        order.parameters.public_url.clone_from(&gateway.public_url);
+        order.gateway = Some(gateway.identity.clone());
     }
-    if checkout.renewals >= MAX_RENEWALS {
-        let detail = format!("the checkout of an order can be renewed {MAX_RENEWALS} times");
-        return Err(Error::conflict(Reason::LimitReached, detail));
-    }
-    checkout_renewals::keep(tx, id, &checkout)?;
-    order.renewals = checkout.renewals + 1;
-    order.parameters.renewed_at = Some(tx.now());
-    order.parameters.public_url.clone_from(&gateway.public_url);
-    order.gateway = Some(gateway.identity.clone());
-    let earliest_end = tx.now().saturating_add(gateway.shortest_checkout);
-    let first_look_up = next_look_up(order.hold_until, tx.now());
-    let expires_at = order.hold_until.max(earliest_end);
-    checkout_parameters::renew(tx, &order, &CheckoutTimes { expires_at, first_look_up, lease_ends_at })?;
-    Ok(RenewalProgress::NeedsLink(Box::new(LeasedStart { order, lease_ends_at })))
+    Ok(RenewalProgress::NeedsLink(Box::new(checkout_links::start(tx, order, gateway)?)))
 }
 
 /// Records the checkout that the gateway has created. Fails with

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::payment::GatewayCalls;
 use crate::payments::Payments;
 use crate::payments::gateway_work::Progress;
-use crate::rules::money::gateway_choice::{CHECK, REFUND, work_kinds};
-use crate::rules::money::{payment_check, refund_share};
+use crate::rules::money::gateway_choice::{CHECK, CHECKOUT, REFUND, work_kinds};
+use crate::rules::money::{checkout_schedule, payment_check, refund_share};
 use crate::sales::orders::refund_attempts;
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
@@ -37,7 +37,15 @@ struct Question {
     count: fn(&mut Run<'_>, usize),
 }
 
-const QUESTIONS: [Question; 2] = [
+const QUESTIONS: [Question; 3] = [
+    Question {
+        asked_for: CHECKOUT,
+        lease: checkout_schedule::ATTEMPT_LEASE,
+        latest_due: checkout_schedule::LATEST_DUE,
+        can_answer: |_| true,
+        ask: Payments::attempt_checkout,
+        count: |run, answered| run.report.answered_checkouts += answered,
+    },
     Question {
         asked_for: REFUND,
         lease: refund_attempts::CLAIM,

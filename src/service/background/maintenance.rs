@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::maintenance_steps::{CHECKOUT_STEPS, GATEWAY_STEP, STEPS, Step};
+use super::maintenance_steps::{GATEWAY_STEP, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
@@ -54,7 +54,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        let steps = STEPS.iter().chain(&CHECKOUT_STEPS).chain([&GATEWAY_STEP]);
+        let steps = STEPS.iter().chain([&GATEWAY_STEP]);
         let mut run = Run::new(&|| false);
         self.run_steps(steps, &mut run)?;
         Ok(run.report)
@@ -99,8 +99,8 @@ impl TicketingService {
     }
 
     /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment
-    /// gateway there are more: one for checkouts, and a few for refunds and for checks of payments while some are due, so
-    /// that a slow gateway delays nothing else. They stop when the returned guard or the last clone of the service is
+    /// gateway there are more while checkouts, refunds or checks of payments are due, so that a slow gateway delays
+    /// nothing else. They stop when the returned guard or the last clone of the service is
     /// dropped, or when the store has [`stopped`](Self::stopped).
     ///
     /// # Errors
@@ -115,9 +115,6 @@ impl TicketingService {
     pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
         let mut guard = MaintenanceGuard::default();
         self.start_steps(&mut guard, &STEPS)?;
-        if self.payments().gateway.is_some() {
-            self.start_steps(&mut guard, &CHECKOUT_STEPS)?;
-        }
         self.start_gateway_work(&mut guard)?;
         Ok(guard)
     }

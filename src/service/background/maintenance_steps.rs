@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::model::values::id::{EventId, WebhookId};
-use crate::payments::payment_steps;
 use crate::sales::catalog::event_changes;
 use crate::sales::catalog::holds;
 use crate::sales::orders::order_lifecycle;
@@ -65,10 +64,6 @@ pub(in crate::service) const STEPS: [Step; 12] = [
     Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
 ];
 
-/// The steps that ask the payment gateway about checkouts.
-pub(in crate::service) const CHECKOUT_STEPS: [Step; 1] =
-    [Step::new(|service, run| payment_steps::attempt_checkouts(service.payments(), run))];
-
 /// The step that does the work that asks the gateway. In the background, threads of their own do it.
 pub(in crate::service) const GATEWAY_STEP: Step = Step::new(TicketingService::ask_gateway);
 
@@ -80,10 +75,10 @@ fn look_up_after_downtime(service: &TicketingService, run: &mut Run<'_>) -> Resu
     };
     let downtime = &service.inner.downtime;
     let now = service.inner.environment.now();
-    let (recorded, any_open) =
-        service.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any_open(tx)?)))?;
+    let (recorded, any_checkout) =
+        service.store()?.read(|tx| Ok((maintenance_clock::read(tx)?, checkout_attempts::any(tx)?)))?;
     let state = downtime.look(recorded, now);
-    if matches!(state, State::Waiting(_)) || !any_open {
+    if matches!(state, State::Waiting(_)) || !any_checkout {
         return Ok(());
     }
     if is_record_due(recorded, now) && service.believes_clock()? {

@@ -14,7 +14,6 @@ use crate::model::values::timestamp::Timestamp;
 use crate::payment::{CallLimits, GatewayCalls, PaymentGateway, SandboxGateway};
 use crate::payments::Payments;
 use crate::payments::look_up_limit::LookUpLimit;
-use crate::payments::recent_failures::RecentFailures;
 use crate::rules::money::gateway_choice::is_name;
 use crate::sales::catalog::holds::HoldTerms;
 use crate::service::state::deferred_rows::DeferredRows;
@@ -249,7 +248,6 @@ impl Builder {
                 public_url: self.public_url.map(|url| url.trim_end_matches('/').to_owned()),
                 page_look_ups: LookUpLimit::for_pages(),
                 renewal_look_ups: LookUpLimit::for_renewals(),
-                failures: RecentFailures::default(),
             },
             writes,
             environment,

@@ -18,11 +18,14 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE c.status = 'OPEN' AND o.status <> 'PENDING' OR c.status = 'CLOSING' AND o.status = 'PENDING'",
     },
     Invariant {
-        name: "checkout-attempts",
+        name: "checkout-work",
         table: "checkouts",
-        sentence: "a CLOSING checkout must have a next attempt, and a CLOSED one must have none",
-        violations: "SELECT order_id AS id FROM checkouts WHERE status = 'CLOSING' AND next_attempt_at IS NULL
-            OR status = 'CLOSED' AND next_attempt_at IS NOT NULL OR attempts < 0",
+        sentence: "the gateway must be asked later about a CLOSING checkout, and about no CLOSED one",
+        violations: "SELECT c.order_id AS id FROM checkouts c WHERE c.status = 'CLOSING' AND NOT EXISTS (SELECT 1
+                FROM work w WHERE w.key = c.order_id AND w.kind > 'checkout ' AND w.kind < 'checkout!')
+            UNION
+            SELECT c.order_id AS id FROM work w JOIN checkouts c ON c.order_id = w.key
+            WHERE w.kind > 'checkout ' AND w.kind < 'checkout!' AND c.status = 'CLOSED'",
     },
     Invariant {
         name: "checkout-of-paid",

@@ -61,6 +61,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0047_work.sql"),
         include_str!("sqlite/0048_payment_checks.sql"),
         include_str!("sqlite/0049_refunds.sql"),
+        include_str!("sqlite/0050_checkouts.sql"),
     ],
 };
 
@@ -79,5 +80,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0016_work.sql"),
         include_str!("postgres/0017_payment_checks.sql"),
         include_str!("postgres/0018_refunds.sql"),
+        include_str!("postgres/0019_checkouts.sql"),
     ],
 };

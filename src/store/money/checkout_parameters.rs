@@ -9,16 +9,18 @@ use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::columns::json;
+use crate::store::money::checkout_attempts;
 use crate::store::order::{order_details, orders};
 use crate::store::sale::gateway_identity;
 use crate::store::{LockedEvent, Row, Transaction};
 
-const INSERT: &str = "INSERT INTO checkouts (order_id, status, renewals, expires_at, next_attempt_at, parameters,
-        lease_ends_at, gateway, account, mode)
-    VALUES (?1, 'OPEN', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-    ON CONFLICT (order_id) DO UPDATE SET lease_ends_at = excluded.lease_ends_at";
-const RENEW: &str = "UPDATE checkouts SET status = 'OPEN', renewals = ?2, expires_at = ?3, next_attempt_at = ?4,
-        attempts = 0, parameters = ?5, last_error = NULL, lease_ends_at = ?6, gateway = ?7, account = ?8, mode = ?9
+const INSERT: &str =
+    "INSERT INTO checkouts (order_id, status, renewals, expires_at, parameters, lease_ends_at, gateway,
+        account, mode)
+    VALUES (?1, 'OPEN', ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+const RESTART: &str = "UPDATE checkouts SET lease_ends_at = ?2 WHERE order_id = ?1";
+const RENEW: &str = "UPDATE checkouts SET status = 'OPEN', renewals = ?2, expires_at = ?3, parameters = ?4,
+        last_error = NULL, lease_ends_at = ?5, gateway = ?6, account = ?7, mode = ?8
     WHERE order_id = ?1";
 const ORDER: &str =
     "SELECT o.id, o.currency, o.hold_until, e.title, c.parameters, c.renewals, c.gateway, c.account, c.mode
@@ -107,30 +109,33 @@ pub(crate) struct CheckoutTimes {
     pub(crate) lease_ends_at: Timestamp,
 }
 
-/// Stores the checkout that the gateway is to be asked for. If it is stored already, only the end of the lease changes.
-pub(crate) fn insert(tx: &LockedEvent<'_>, order: &OrderToPay, times: &CheckoutTimes) -> Result<()> {
-    write(tx, INSERT, order, times)
-}
-
-/// Replaces the stored checkout of an order by a new one, for which the gateway is to be asked.
-pub(crate) fn renew(tx: &LockedEvent<'_>, order: &OrderToPay, times: &CheckoutTimes) -> Result<()> {
-    write(tx, RENEW, order, times)
-}
-
-fn write(tx: &LockedEvent<'_>, sql: &str, order: &OrderToPay, times: &CheckoutTimes) -> Result<()> {
+/// Stores the checkout that the gateway is to be asked for, in the place of an earlier one. If it is stored already, only
+/// the end of the lease changes.
+pub(crate) fn start(tx: &LockedEvent<'_>, order: &OrderToPay, times: &CheckoutTimes) -> Result<()> {
+    let sql = match order.renewals {
+        _ if !order.is_first_start => {
+            return tx.execute(RESTART, &[order.order.id.into(), times.lease_ends_at.into()]);
+        }
+        0 => INSERT,
+        _ => {
+            checkout_attempts::forget(tx, order.order.id)?;
+            RENEW
+        }
+    };
     let [gateway, account, mode] = gateway_identity::binds(order.gateway.as_ref());
     let binds = [
         order.order.id.into(),
         order.renewals.into(),
         times.expires_at.into(),
-        times.first_look_up.into(),
         json(&order.parameters)?.into(),
         times.lease_ends_at.into(),
         gateway,
         account,
         mode,
     ];
-    tx.execute(sql, &binds)
+    tx.execute(sql, &binds)?;
+    let place = (order.order.organizer_id, order.order.event_id, order.order.id);
+    checkout_attempts::look_up_later(tx, place, order.gateway.as_ref(), times.first_look_up)
 }
 
 /// Loads an order with the parameters of its checkout. Without stored parameters, it has the current values, and

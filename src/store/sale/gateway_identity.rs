@@ -7,16 +7,6 @@ use crate::rules::money::gateway_choice::is_asked;
 use crate::store::columns::row_struct;
 use crate::store::{Bind, FromValue, Row, Transaction, Value};
 
-/// The checkouts or payments that a gateway is asked about: the rule of `rules::money::gateway_choice`. The parameters
-/// are its name and its mode.
-macro_rules! of_gateway {
-    ($name:literal, $mode:literal) => {
-        concat!("(gateway = ", $name, " AND mode = ", $mode, " OR gateway IS NULL AND ", $name, " <> 'sandbox')")
-    };
-}
-
-pub(in crate::store) use of_gateway;
-
 /// The column `account`: empty for the gateway's own account, NULL if it is not known.
 impl FromValue for GatewayAccount {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {

@@ -39,9 +39,10 @@ fn status(fixture: &Fixture, order: &Order) -> CheckoutStatus {
 
 /// The rows of all checkouts.
 fn checkouts(fixture: &Fixture) -> Vec<String> {
-    let columns = "order_id || status || COALESCE(next_attempt_at, 0) || attempts || COALESCE(gateway, '-')
+    let columns = "order_id || status || COALESCE(due_at, 0) || COALESCE(attempts, 0) || COALESCE(gateway, '-')
         || COALESCE(account, '-') || COALESCE(mode, '-') || COALESCE(last_error, '-')";
-    fixture.database().column(&format!("SELECT {columns} FROM checkouts ORDER BY order_id"))
+    let from = "checkouts LEFT JOIN work ON key = order_id AND kind LIKE 'checkout %'";
+    fixture.database().column(&format!("SELECT {columns} FROM {from} ORDER BY order_id"))
 }
 
 /// The gateway, the account and the mode that are recorded with the only checkout.
@@ -301,8 +302,8 @@ fn a_checkout_of_an_earlier_version_is_asked_of_any_gateway_but_the_sandbox() {
     let fixture = fixture();
     fixture.gateway.set_account(Some("acct_1"));
     let order = order(&fixture);
-    let forget = "UPDATE checkouts SET gateway = NULL, account = NULL, mode = NULL";
-    fixture.database().execute(forget, []);
+    fixture.database().run("UPDATE checkouts SET gateway = NULL, account = NULL, mode = NULL");
+    fixture.database().run("UPDATE work SET kind = 'checkout ?' WHERE kind LIKE 'checkout %'");
     fixture.service.cancel_order(&fixture.caller, order.id).expect("cancelled");
     let [(_, _, sandbox), (_, gateway, other), ..] = others(&fixture);
     run(&sandbox);

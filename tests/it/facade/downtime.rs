@@ -84,7 +84,7 @@ fn each_open_checkout_is_looked_up_once_and_then_as_before() {
     }
     let asked: Vec<_> = fixture.gateway.looked_up().into_iter().map(|look_up| look_up.order_id).collect();
     assert_eq!(asked, [order.id], "and not {}, which was created after the start", later.id);
-    let next = fixture.stored(&format!("SELECT next_attempt_at FROM checkouts WHERE order_id = {}", stored(&order)));
+    let next = fixture.stored(&format!("SELECT due_at FROM work WHERE key = {}", stored(&order)));
     assert_eq!(next, at("2026-06-01T12:29:00Z").millis());
 }
 

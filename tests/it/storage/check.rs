@@ -153,7 +153,9 @@ checkout-of-paid, payment-of-pending, payment-status-of-checkout: UPDATE orders 
 checkout-order: UPDATE checkouts SET expires_at = 0 WHERE ORDER('pending')
 checkout-status: UPDATE checkouts SET status = 'CLOSING' WHERE ORDER('pending')
 checkout-of-paid, checkout-status: UPDATE checkouts SET status = 'OPEN' WHERE ORDER('paid')
-checkout-attempts: UPDATE checkouts SET next_attempt_at = 1 WHERE ORDER('paid')
+checkout-work: UPDATE checkouts SET status = 'CLOSED' WHERE ORDER('pending')
+checkout-status, checkout-work: UPDATE checkouts SET status = 'CLOSING' WHERE ORDER('pending'); DELETE FROM work
+    WHERE kind LIKE 'checkout %'
 checkout-parameters: UPDATE checkouts SET parameters = 'secret' WHERE ORDER('pending')
 checkout-gateway: UPDATE checkouts SET account = NULL WHERE ORDER('pending')
 order-checkout: DELETE FROM checkouts WHERE ORDER('pending')

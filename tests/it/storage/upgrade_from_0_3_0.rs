@@ -284,6 +284,26 @@ fn checks_of_payments_of_each_version_are_due_when_they_were() {
     }
 }
 
+/// One is to be closed, one is to be looked up, and about one the gateway is asked no more.
+#[test]
+fn checkouts_of_each_version_are_asked_about_when_they_were() {
+    for written in ALL {
+        let before = "UPDATE checkouts SET status = 'OPEN', next_attempt_at = 1000 + order_id % 1000, attempts = 0;
+            UPDATE checkouts SET status = 'CLOSING', gateway = NULL, account = NULL, mode = NULL
+                WHERE order_id = (SELECT MIN(order_id) FROM checkouts);
+            UPDATE checkouts SET next_attempt_at = NULL WHERE order_id = (SELECT MAX(order_id) FROM checkouts)";
+        let (fixture, work) = work_after(written, before, "checkout");
+        let expected: Vec<String> = fixture.database().column(
+            "SELECT 'checkout ' || COALESCE(c.gateway || ' ' || c.mode, 'unknown') || ',' || c.order_id || ','
+                || o.organization_id || ',' || o.event_id || ',,' || (1000 + c.order_id % 1000)
+            FROM checkouts c JOIN orders o ON o.id = c.order_id
+            WHERE c.order_id < (SELECT MAX(order_id) FROM checkouts) ORDER BY c.order_id",
+        );
+        assert_eq!(work, without_gateway(&expected));
+        assert!(work.len() > 1 && work[0].starts_with("checkout ?,"), "{work:?}");
+    }
+}
+
 /// One refund was just being asked for, one is due, and one waits for a bank.
 #[test]
 fn refunds_of_each_version_are_due_when_they_were() {

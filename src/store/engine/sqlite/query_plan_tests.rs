@@ -153,12 +153,8 @@ const STATEMENTS: &[Expected] = &[
     #[cfg(feature = "documents")]
     (link_versions::LOGOS_OF_ORDER, &["order_items_by_order"]),
     (scans::BY_CODE, &["tickets_by_code"]),
-    (checkout_attempts::DUE, &["checkouts_due"]),
-    (checkout_attempts::DUE_TOO_LATE, &["checkouts_due"]),
-    (checkout_attempts::COUNT_CLOSING, &["checkouts_due"]),
-    (checkout_attempts::COUNT_BY_GATEWAY, &["checkouts_due"]),
-    (checkout_attempts::ANY_OPEN, &["checkouts_due"]),
-    (checkout_attempts::OPEN_BEFORE, &["checkouts_due"]),
+    (checkout_attempts::COUNT_BY_GATEWAY, &[]),
+    (checkout_attempts::ANY, &[]),
     (payments::COUNT_BY_GATEWAY, &[]),
     (refunds::OF_STATUS, &["refunds_by_status"]),
     (refunds::OF_EVENT, &["refunds_by_event"]),
@@ -192,6 +188,9 @@ const STATEMENTS: &[Expected] = &[
     (work::DUE_OF_ORGANIZATION, &["work_by_organization"]),
     (work::SET, &["work_by_key"]),
     (work::WAKE, &["work_by_key"]),
+    (work::RESTART_ALL, &["work_by_key"]),
+    (work::FORGET_ALL, &["work_by_key"]),
+    (work::LATER_OF_KIND, &["work_due"]),
     (work::WITH_KEY, &["work_by_key"]),
     (work::ABANDONED, &["work_due"]),
     (work::DELETE_ABANDONED, &["work_due"]),
@@ -207,13 +206,12 @@ const COUNTS: &[Expected] = &[
     (refunds::COUNT_DUE, &["refunds_open"]),
     (refunds::COUNT_OWED, &["refunds_owed"]),
     (disputes::COUNT_OPEN, &["disputes_open"]),
+    (checkout_attempts::COUNT_CLOSING, &["checkouts_closing"]),
     (outbox_backlog::COUNT_WAITING, &["webhook_outbox_waiting"]),
 ];
 
 /// Lists whose index finds few rows, in another order, and background work in which organizations take turns.
 const SORTED: &[&str] = &[
-    checkout_attempts::DUE,
-    checkout_attempts::DUE_TOO_LATE,
     checkout_attempts::COUNT_BY_GATEWAY,
     payments::COUNT_BY_GATEWAY,
     ledger::MADE_OF,
