@@ -1,5 +1,5 @@
 //! Requests over HTTP: `GET /v1/events/{id}` compared with a bare axum handler that returns the same bytes from a
-//! blocking thread, and `POST /v1/orders` compared with direct calls of the service from as many threads as there are
+//! blocking thread, and with the same work by hand; and `POST /v1/orders` compared with direct calls of the service from as many threads as there are
 //! connections.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ticketing::TicketingService;
 use ticketing::server::{ServerOptions, router, serve};
 
+use crate::http_by_hand;
 use crate::large_store::{LargeStore, email, scatter};
 use crate::orders::{create_order, spread};
 use crate::ratio::Bench;
@@ -96,7 +97,8 @@ fn orders(bench: &mut Bench, connections: u64) {
 
 fn reads(bench: &mut Bench) {
     let name = "GET /v1/events/{id}, 8 connections";
-    if !bench.includes(name) {
+    let beside_by_hand = "GET /v1/events/{id} beside axum and rusqlite by hand";
+    if !bench.includes(name) && !bench.includes(beside_by_hand) {
         return;
     }
     let store = LargeStore::open();
@@ -115,12 +117,27 @@ fn reads(bench: &mut Bench) {
     let mut server_clients = connect_all(server);
     let mut bare_clients = connect_all(bare);
     assert_eq!(bare_clients[0].exchange(&request, 200).1, body, "the same bytes");
-    bench.compare(
-        name,
-        8 * 500,
-        |count| load(&mut server_clients, count, &request),
-        |count| load(&mut bare_clients, count, &request),
-    );
+    if bench.includes(name) {
+        bench.compare(
+            name,
+            8 * 500,
+            |count| load(&mut server_clients, count, &request),
+            |count| load(&mut bare_clients, count, &request),
+        );
+    }
+    if bench.includes(beside_by_hand) {
+        let path = store.fixture.path();
+        let mut hand_clients = connect_all(runtime.block_on(http_by_hand::serve(&store, &path)));
+        let by_hand = hand_clients[0].exchange(&request, 200).1;
+        let title = |body: &[u8]| serde_json::from_slice::<serde_json::Value>(body).expect("JSON")["title"].clone();
+        assert_eq!(title(&by_hand), title(&body), "the same event");
+        bench.compare(
+            beside_by_hand,
+            8 * 500,
+            |count| load(&mut server_clients, count, &request),
+            |count| load(&mut hand_clients, count, &request),
+        );
+    }
     runtime.shutdown_background();
 }
 

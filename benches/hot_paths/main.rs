@@ -29,6 +29,8 @@ mod exports;
 mod growth;
 #[cfg(feature = "server")]
 mod http;
+#[cfg(feature = "server")]
+mod http_by_hand;
 mod large_store;
 mod notifications;
 mod orders;
