@@ -129,7 +129,8 @@ pub(crate) struct KeyedWork<'a> {
     /// The id of the row.
     pub(crate) key: i64,
     pub(crate) organization: OrganizationId,
-    pub(crate) event: EventId,
+    /// The event whose sale it is about.
+    pub(crate) event: Option<EventId>,
     pub(crate) body: &'a str,
     pub(crate) due_at: Timestamp,
 }
@@ -145,8 +146,9 @@ pub(in crate::store) fn add(
     tx.insert(INSERT, &[kind.into(), organization.into(), body.into(), tx.now().into()])
 }
 
-/// Sets when work about a row is due, because of a new fact. An attempt in progress loses its claim.
-pub(crate) fn set(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+/// Sets when work about a row is due, because of a new fact. An attempt in progress loses its claim. The transaction locks
+/// the row, or its event.
+pub(crate) fn set(tx: &Transaction<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [work.kind.into(), work.key.into(), work.due_at.into(), work.body.into()];
     if tx.execute_counted(SET, &binds)? == 0 { add_with_key(tx, work) } else { Ok(()) }
 }
@@ -154,14 +156,14 @@ pub(crate) fn set(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
 /// Lets work about a row be done now, unless an attempt is in progress: that one sees the new fact, or what becomes of it.
 pub(crate) fn wake(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [work.kind.into(), work.key.into(), tx.now().into()];
-    if tx.execute_counted(WAKE, &binds)? > 0 || tx.exists(IS_THERE, &binds[..2])? {
+    if tx.execute_counted(WAKE, &binds)? > 0 || is_there(tx, work.kind, work.key)? {
         return Ok(());
     }
     add_with_key(tx, work)
 }
 
 /// Removes work about a row that is not to be done any more, unless an attempt is in progress.
-pub(crate) fn cancel(tx: &LockedEvent<'_>, kind: &str, key: i64) -> Result<()> {
+pub(crate) fn cancel(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<()> {
     tx.execute(CANCEL, &[kind.into(), key.into(), tx.now().into()])
 }
 
@@ -205,13 +207,18 @@ pub(crate) fn wake_later(tx: &LockedEvent<'_>, id: WorkId) -> Result<bool> {
     Ok(tx.execute_counted(WAKE_LATER, &[id.into(), tx.now().into()])? > 0)
 }
 
+/// Whether there is work about a row.
+pub(crate) fn is_there(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
+    tx.exists(IS_THERE, &[kind.into(), key.into()])
+}
+
 /// Whether an attempt at work about a row is in progress.
 pub(crate) fn is_attempted(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
     tx.exists(IS_ATTEMPTED, &[kind.into(), key.into(), tx.now().into()])
 }
 
 /// Adds work about a row, of which there is none.
-pub(crate) fn add_with_key(tx: &LockedEvent<'_>, work: &KeyedWork<'_>) -> Result<()> {
+pub(crate) fn add_with_key(tx: &Transaction<'_>, work: &KeyedWork<'_>) -> Result<()> {
     let binds = [
         work.kind.into(),
         work.key.into(),
@@ -327,10 +334,11 @@ pub(crate) fn is_held(tx: &LockedEvent<'_>, claimed: &ClaimedWork) -> Result<boo
     tx.exists(IS_HELD, &[claimed.work.id.into(), claimed.token.into()])
 }
 
-/// Lets a claim end later: after this time from now.
-pub(crate) fn renew(tx: &Transaction<'_>, claimed: &ClaimedWork, lease: Duration) -> Result<()> {
+/// Lets a claim end later: after this time from now. Returns `false` if this process no longer has it. If it has, no other
+/// one gets it until the transaction ends.
+pub(crate) fn renew(tx: &Transaction<'_>, claimed: &ClaimedWork, lease: Duration) -> Result<bool> {
     let until = tx.now().saturating_add(lease);
-    tx.execute(RENEW, &[claimed.work.id.into(), claimed.token.into(), until.into()])
+    Ok(tx.execute_counted(RENEW, &[claimed.work.id.into(), claimed.token.into(), until.into()])? > 0)
 }
 
 /// Lets work be attempted again at a time, with this body. With no time, it is done.

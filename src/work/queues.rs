@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::environment::Locked;
 use crate::error::{Error, Result};
+use crate::model::operation::maintenance::MaintenanceReport;
 use crate::model::values::id::OrganizationId;
 use crate::model::values::timestamp::Timestamp;
 use crate::store::work::{self, Claim, ClaimedWork, WorkId};
@@ -31,6 +32,9 @@ pub(crate) trait Kind: Send + Sync {
 
     /// Reports an attempt that failed. `next` is when the next one is made, and `None` if the work is given up.
     fn failed(&self, _: WorkId, _attempts: i64, _problem: &str, _next: Option<Timestamp>) {}
+
+    /// Counts what attempts have changed.
+    fn count(&self, _: &mut MaintenanceReport, _answered: usize) {}
 
     /// Records in the database that this process does work of this kind. Called when it begins to, and every hour.
     fn register(&self, _: &Writes) -> Result<()> {
@@ -65,6 +69,11 @@ pub(crate) enum Outcome {
         /// Whether what was asked has answered.
         answered: bool,
     },
+    /// A part of it is done, and the rest is attempted after this time. If there is none, all of it is done.
+    Part {
+        counts: Counts,
+        again: Option<Duration>,
+    },
     /// It is attempted again after this time. If there is none, it is given up.
     Failed {
         problem: String,
@@ -78,14 +87,20 @@ pub(crate) enum Outcome {
     NotNow,
 }
 
+/// How many rows an attempt has changed, or how often what was asked has answered, and how many rows were skipped because
+/// they cannot be processed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) answered: usize,
+    pub(crate) skipped: usize,
+}
+
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempted {
     /// None was due.
     Nothing,
-    Made,
-    Answered,
-    Skipped,
+    Made(Counts),
     PutBack(WorkId),
 }
 
@@ -150,7 +165,7 @@ impl Queue {
             Claim::GivenUp(id) => {
                 let attempts = self.kind.schedule().max_attempts;
                 self.kind.failed(id, attempts, "the process ended during the last attempt", None);
-                Ok(Attempted::Made)
+                Ok(Attempted::Made(Counts::default()))
             }
         }
     }
@@ -171,21 +186,29 @@ impl Queue {
         match attempted.unwrap_or_else(panicked) {
             Outcome::Done => {
                 store.write(None, move |tx| work::done(tx, &claimed))?;
-                Ok(Attempted::Made)
+                Ok(Attempted::Made(Counts::default()))
             }
-            Outcome::Recorded { answered } => Ok(if answered { Attempted::Answered } else { Attempted::Made }),
+            Outcome::Recorded { answered } => Ok(Attempted::Made(Counts { answered: answered.into(), skipped: 0 })),
+            Outcome::Part { counts, again } => {
+                store.write(None, move |tx| match again {
+                    Some(delay) => work::put_back(tx, &claimed, delay),
+                    None => work::done(tx, &claimed),
+                })?;
+                let is_stuck = counts == Counts::default() && again == Some(Duration::ZERO);
+                Ok(if is_stuck { Attempted::PutBack(id) } else { Attempted::Made(counts) })
+            }
             Outcome::Failed { problem, again } => {
                 let next = store.write(None, move |tx| match again {
                     Some(delay) => work::later(tx, &claimed, delay).map(Some),
                     None => work::done(tx, &claimed).map(|()| None),
                 })?;
                 self.kind.failed(id, attempts, &problem, next);
-                Ok(Attempted::Made)
+                Ok(Attempted::Made(Counts::default()))
             }
             Outcome::Damaged(error) => {
                 writes.skip_row(SkippedTable::Work, id.raw(), &error);
                 store.write(None, move |tx| work::put_back(tx, &claimed, DAMAGED_PAUSE))?;
-                Ok(Attempted::Skipped)
+                Ok(Attempted::Made(Counts { answered: 0, skipped: 1 }))
             }
             Outcome::Interrupted(error) => {
                 // If this fails too, the claim ends by itself.

@@ -6,7 +6,7 @@ use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
 use super::background_threads::StopSignal;
-use super::queues::{Attempted, Queue, QueueThread, Queues};
+use super::queues::{Attempted, Counts, Queue, QueueThread, Queues};
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Result, StoreError};
 use crate::store::work::WorkId;
@@ -132,13 +132,6 @@ impl PutBack {
     }
 }
 
-/// How many attempts have ended how.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Counts {
-    pub(crate) answered: usize,
-    pub(crate) skipped: usize,
-}
-
 /// Does the work of a queue now, until none is due or `stops` returns `true`: on this thread, and on others too if there
 /// is more than one row.
 pub(crate) fn do_due(queue: &Arc<Queue>, writes: &Writes, stops: &(dyn Fn() -> bool + Sync)) -> Result<Counts> {
@@ -146,8 +139,10 @@ pub(crate) fn do_due(queue: &Arc<Queue>, writes: &Writes, stops: &(dyn Fn() -> b
     let attempt = || -> Result<Attempted> {
         let attempted = queue.attempt_next(writes)?;
         let mut counts = counts.locked();
-        counts.answered += usize::from(attempted == Attempted::Answered);
-        counts.skipped += usize::from(attempted == Attempted::Skipped);
+        if let Attempted::Made(made) = attempted {
+            counts.answered += made.answered;
+            counts.skipped += made.skipped;
+        }
         Ok(attempted)
     };
     let attempt_all = || -> Result<()> {

@@ -18,7 +18,6 @@ pub(crate) enum SkippedTable {
     Orders,
     Events,
     Work,
-    WebhookEndpoints,
 }
 
 impl SkippedTable {
@@ -27,7 +26,6 @@ impl SkippedTable {
             Self::Orders => "orders",
             Self::Events => "events",
             Self::Work => "work",
-            Self::WebhookEndpoints => "webhook_endpoints",
         }
     }
 }

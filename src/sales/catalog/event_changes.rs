@@ -13,6 +13,7 @@ use crate::store::sale::events::OverEvent;
 use crate::store::sale::{discounts, event_cancellations, events};
 use crate::store::tenants::{api_keys, organizations};
 use crate::store::tickets::scan_log;
+use crate::store::work::{self, KeyedWork};
 use crate::store::{LockedEvent, Transaction};
 
 /// Creates an event. Its currency and time zone default to those of the organization.
@@ -52,7 +53,16 @@ pub(crate) fn update(
     events::update(tx, &current, &fields)?;
     if fields.status == EventStatus::Cancelled && current.status != EventStatus::Cancelled {
         events::set_cancelled(tx, id)?;
-        event_cancellations::insert(tx, id)?;
+        let cancel_orders = KeyedWork {
+            kind: event_cancellations::KIND,
+            key: id.raw(),
+            organization,
+            event: Some(id),
+            body: "",
+            // The caller cancels them. If it does not finish, maintenance does.
+            due_at: tx.now().saturating_add(event_cancellations::CLAIM),
+        };
+        work::set(tx, &cancel_orders)?;
     }
     events::get(tx, organization, id)
 }

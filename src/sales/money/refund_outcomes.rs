@@ -84,7 +84,7 @@ fn check_later(tx: &LockedEvent<'_>, payment: &StoredPayment) -> Result<()> {
         kind: &work_kind(CHECK, payment.gateway_key()),
         key: payment.id.raw(),
         organization: payment.organization,
-        event: payment.event,
+        event: Some(payment.event),
         body: "0",
         due_at: tx.now().saturating_add(FIRST_CHECK),
     };
@@ -97,7 +97,7 @@ fn ask_now(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: RefundId) -> R
         kind: &work_kind(REFUND, payment.gateway_key()),
         key: refund.raw(),
         organization: payment.organization,
-        event: payment.event,
+        event: Some(payment.event),
         body: "",
         due_at: tx.now(),
     };

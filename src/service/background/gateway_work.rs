@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::model::operation::maintenance::MaintenanceReport;
 use crate::payment::GatewayCalls;
 use crate::payments::Payments;
 use crate::payments::gateway_work::Progress;
@@ -16,11 +17,7 @@ use crate::service::opening::close::WeakTicketingService;
 use crate::store::work::ClaimedWork;
 use crate::work::background_threads::MaintenanceGuard;
 use crate::work::queues::{Kind, Outcome, Queue, Queues, Room, Schedule};
-use crate::work::workers::{self, Counts};
-use crate::write::batches::Run;
-
-/// After which time a run of the maintenance begins no more of it.
-const TIME_PER_RUN: Duration = Duration::from_secs(1);
+use crate::work::workers;
 
 /// How many calls of a kind run at the same time at most.
 const MAX_CALLS: usize = 8;
@@ -34,7 +31,7 @@ struct Question {
     /// Whether the gateway is asked this.
     can_answer: fn(&GatewayCalls) -> bool,
     ask: fn(&Payments, &GatewayCalls, &ClaimedWork) -> Result<Progress>,
-    count: fn(&mut Run<'_>, usize),
+    count: fn(&mut MaintenanceReport, usize),
 }
 
 const QUESTIONS: [Question; 3] = [
@@ -44,7 +41,7 @@ const QUESTIONS: [Question; 3] = [
         latest_due: checkout_schedule::LATEST_DUE,
         can_answer: |_| true,
         ask: Payments::attempt_checkout,
-        count: |run, answered| run.report.answered_checkouts += answered,
+        count: |report, answered| report.answered_checkouts += answered,
     },
     Question {
         asked_for: REFUND,
@@ -52,7 +49,7 @@ const QUESTIONS: [Question; 3] = [
         latest_due: refund_share::LATEST_DUE,
         can_answer: GatewayCalls::can_refund,
         ask: Payments::attempt_refund,
-        count: |run, answered| run.report.answered_refunds += answered,
+        count: |report, answered| report.answered_refunds += answered,
     },
     Question {
         asked_for: CHECK,
@@ -60,13 +57,13 @@ const QUESTIONS: [Question; 3] = [
         latest_due: payment_check::LATEST_DUE,
         can_answer: |_| true,
         ask: Payments::check_payment,
-        count: |run, answered| run.report.checked_payments += answered,
+        count: |report, answered| report.checked_payments += answered,
     },
 ];
 
 impl TicketingService {
     /// What this process asks its gateway later.
-    fn gateway_queues(&self) -> &Queues {
+    pub(in crate::service) fn gateway_queues(&self) -> &Queues {
         self.inner.gateway_queues.get_or_init(|| {
             let Some(gateway) = &self.payments().gateway else { return Vec::new() };
             let mut queues = Vec::new();
@@ -80,33 +77,9 @@ impl TicketingService {
         })
     }
 
-    /// Asks the gateway what is due.
-    pub(in crate::service) fn ask_gateway(&self, run: &mut Run<'_>) -> Result<()> {
-        let clock = &self.inner.environment.clock;
-        let mut result = Ok(());
-        for queue in self.gateway_queues() {
-            let started = clock.monotonic();
-            let is_over = || self.writes().is_closing() || clock.monotonic().saturating_sub(started) > TIME_PER_RUN;
-            match workers::do_due(queue, self.writes(), &is_over) {
-                Ok(Counts { answered, skipped }) => {
-                    let is_asked = |question: &&Question| queue.kind.name().starts_with(question.asked_for);
-                    if let Some(question) = QUESTIONS.iter().find(is_asked) {
-                        (question.count)(run, answered);
-                    }
-                    run.report.skipped_rows += skipped;
-                }
-                Err(error) => result = result.and(Err(error)),
-            }
-        }
-        result
-    }
-
-    /// Starts the thread that looks for what the gateway is to be asked.
+    /// Starts the thread that looks for what the gateway is to be asked, and for rows to be changed.
     pub(in crate::service) fn start_gateway_work(&self, guard: &mut MaintenanceGuard) -> Result<()> {
-        let queues = self.gateway_queues().clone();
-        if queues.is_empty() {
-            return Ok(());
-        }
+        let queues: Queues = self.row_queues().iter().chain(self.gateway_queues()).cloned().collect();
         let (writes, store) = (Arc::downgrade(&self.inner.writes), Some(&**self.store_in_operation()));
         guard.start("ticketing-work-finder", store, move |stop| workers::run(&writes, &queues, &stop))
     }
@@ -136,6 +109,10 @@ impl Kind for GatewayWork {
         let can_answer = (self.question.can_answer)(&self.gateway);
         let attempts = if can_answer { self.gateway.free_in_background().div_ceil(2).min(MAX_CALLS) } else { 0 };
         Room { attempts, of_organization: attempts.div_ceil(2) }
+    }
+
+    fn count(&self, report: &mut MaintenanceReport, answered: usize) {
+        (self.question.count)(report, answered);
     }
 
     fn attempt(&self, claimed: &ClaimedWork) -> Outcome {

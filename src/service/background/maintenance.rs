@@ -6,15 +6,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::maintenance_steps::{GATEWAY_STEP, STEPS, Step};
+use super::maintenance_steps::{GATEWAY_STEP, ROWS_STEP, STEPS, Step};
 use crate::error::{Error, Result};
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::service::TicketingService;
 use crate::work::background_threads::MaintenanceGuard;
+use crate::work::{Queues, workers};
 use crate::write::batches::Run;
 
 /// How long a thread waits between two runs.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// After which time a run of the maintenance begins no more work of a queue.
+const TIME_PER_QUEUE: Duration = Duration::from_secs(1);
 
 /// # Maintenance
 impl TicketingService {
@@ -54,7 +58,7 @@ impl TicketingService {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run_maintenance(&self) -> Result<MaintenanceReport> {
-        let steps = STEPS.iter().chain([&GATEWAY_STEP]);
+        let steps = STEPS.iter().chain([&ROWS_STEP, &GATEWAY_STEP]);
         let mut run = Run::new(&|| false);
         self.run_steps(steps, &mut run)?;
         Ok(run.report)
@@ -96,6 +100,24 @@ impl TicketingService {
             );
         }
         first_error.map_or(Ok(()), Err)
+    }
+
+    /// Does the work of queues, or a part of it if it takes long.
+    pub(in crate::service) fn do_due_work(&self, queues: &Queues, run: &mut Run<'_>) -> Result<()> {
+        let clock = &self.inner.environment.clock;
+        let mut result = Ok(());
+        for queue in queues {
+            let started = clock.monotonic();
+            let is_over = || self.writes().is_closing() || clock.monotonic().saturating_sub(started) > TIME_PER_QUEUE;
+            match workers::do_due(queue, self.writes(), &is_over) {
+                Ok(counts) => {
+                    queue.kind.count(&mut run.report, counts.answered);
+                    run.report.skipped_rows += counts.skipped;
+                }
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result
     }
 
     /// Starts threads that do the work of [`run_maintenance`](Self::run_maintenance) every second. With a payment

@@ -1,20 +1,17 @@
 //! The steps of a maintenance run. Each one works in batches, and looks between two of them whether it should stop.
 
 use crate::error::Result;
-use crate::model::values::id::{EventId, WebhookId};
 use crate::sales::catalog::event_changes;
 use crate::sales::catalog::holds;
-use crate::sales::orders::order_lifecycle;
 use crate::service::TicketingService;
 use crate::service::state::downtime::{State, is_record_due};
+use crate::store::maintenance_clock;
 use crate::store::money::checkout_attempts;
 use crate::store::order::order_status::{self, ExpiredHold};
-use crate::store::sale::event_cancellations::OrderToCancel;
-use crate::store::sale::{event_cancellations, events};
+use crate::store::sale::events;
 use crate::store::tenants::idempotency_records;
 use crate::store::webhooks::webhook_retention::Deleted;
-use crate::store::webhooks::{handlers, webhook_removals, webhook_retention};
-use crate::store::{Transaction, maintenance_clock};
+use crate::store::webhooks::{handlers, webhook_retention};
 use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
 
@@ -47,25 +44,25 @@ impl Step {
 }
 
 /// The steps, in this order.
-pub(in crate::service) const STEPS: [Step; 12] = [
+pub(in crate::service) const STEPS: [Step; 10] = [
     // First: what it depends on is when another program has acted on the time, and the next steps act on it.
     Step::new(look_up_after_downtime),
     Step::on_time(expire_orders),
     Step::on_time(expire_events),
-    Step::new(cancel_orders),
     Step::new(|service, run| service.inner.store_key_uses(&|| run.stops())),
     Step::new(|service, _| service.read_suspended_organizations()),
     Step::on_time(delete_idempotency_keys),
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
-    Step::new(remove_notifications),
     Step::new(|service, _| service.store()?.delete_expired()),
     // Last: it may wait for many events.
     Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
 ];
 
-/// The step that does the work that asks the gateway. In the background, threads of their own do it.
-pub(in crate::service) const GATEWAY_STEP: Step = Step::new(TicketingService::ask_gateway);
+/// The steps that do work of a queue. In the background, threads of their own do it.
+pub(in crate::service) const ROWS_STEP: Step = Step::new(|service, run| service.do_due_work(service.row_queues(), run));
+pub(in crate::service) const GATEWAY_STEP: Step =
+    Step::new(|service, run| service.do_due_work(service.gateway_queues(), run));
 
 /// Lets the checkouts be looked up that were open while no program was running the maintenance, and records that
 /// this one is.
@@ -117,39 +114,6 @@ fn expire_events(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
     Ok(())
 }
 
-fn cancel_orders(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let mut event = EventId::UNKNOWN;
-    while !run.stops()
-        && let Some(next) = service.store()?.read(|tx| event_cancellations::next(tx, event))?
-    {
-        event = next;
-        cancel_orders_of(service, run, event)?;
-    }
-    Ok(())
-}
-
-/// Cancels the pending orders of a cancelled event. No new ones are created.
-pub(in crate::service) fn cancel_orders_of(
-    service: &TicketingService,
-    run: &mut Run<'_>,
-    event: EventId,
-) -> Result<()> {
-    let batches = Batches {
-        table: SkippedTable::Orders,
-        read: |tx: &Transaction<'_>, after, limit| event_cancellations::pending(tx, event, after, limit),
-        change: order_lifecycle::cancel_of_cancelled_event,
-        key: |order: &OrderToCancel| order.order.raw(),
-        event: |order| order.event,
-    };
-    run.report.cancelled_orders += in_batches(service.writes(), run, &batches)?;
-    // None is left if the run does not stop and none was skipped.
-    let is_finished = service.store()?.read(|tx| Ok(event_cancellations::pending(tx, event, None, 1)?.is_empty()))?;
-    if is_finished {
-        service.store()?.write(run.tenant, move |tx| event_cancellations::delete(tx, event))?;
-    }
-    Ok(())
-}
-
 // The following steps end when a batch was empty: another process deletes, or what is old for the clock of this process
 // is not for that of the database.
 
@@ -188,30 +152,6 @@ fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
             break;
         }
         run.report.forgotten_notifications += deleted;
-    }
-    Ok(())
-}
-
-/// Removes the queued notifications of webhook endpoints that were deleted or unsubscribed. The endpoints take turns.
-fn remove_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
-    let mut endpoint = WebhookId::UNKNOWN;
-    let mut all_finished = true;
-    while !run.stops() {
-        match service.store()?.read_one(|tx| webhook_removals::next(tx, endpoint))? {
-            Some(next) => {
-                endpoint = next;
-                if service.writes().is_skipped(SkippedTable::WebhookEndpoints, next.raw()) {
-                    continue;
-                }
-                match service.store()?.write(None, move |tx| webhook_removals::go_on(tx, next)) {
-                    Ok(finished) => all_finished &= finished,
-                    Err(error) if error.concerns_all_rows() => return Err(error),
-                    Err(error) => run.skip(service.writes(), SkippedTable::WebhookEndpoints, next.raw(), &error),
-                }
-            }
-            None if all_finished => return Ok(()),
-            None => (endpoint, all_finished) = (WebhookId::UNKNOWN, true),
-        }
     }
     Ok(())
 }

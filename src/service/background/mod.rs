@@ -6,4 +6,5 @@ pub(super) mod gateway_work;
 pub(super) mod handler_calls;
 pub(super) mod maintenance;
 pub(super) mod maintenance_steps;
+pub(super) mod row_changes;
 pub(super) mod webhook_sender;

@@ -11,11 +11,11 @@ use crate::model::values::page::Page;
 use crate::sales::catalog::event_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
-use crate::service::background::maintenance_steps::cancel_orders_of;
+use crate::service::background::row_changes::cancel_orders;
 use crate::service::state::ticketing_service::Inner;
-use crate::store::LockedEvent;
 use crate::store::sale::event_lists;
 use crate::store::sale::{event_cancellations, event_figures, events};
+use crate::store::{LockedEvent, work};
 use crate::write::batches::Run;
 
 /// The page views of how many events one transaction stores, if it locks none. Other writes wait for as long as this
@@ -160,10 +160,12 @@ impl TicketingService {
 
     /// Cancels the pending orders of a cancelled event. What fails is left to the maintenance.
     fn cancel_pending_orders(&self, organization: OrganizationId, event: EventId) {
+        let (kind, never) = (event_cancellations::KIND, || false);
         let cancel = || {
-            if self.store()?.read_one(|tx| event_cancellations::exists(tx, event))? {
-                let never = || false;
-                cancel_orders_of(self, &mut Run::new(&never).of(organization), event)?;
+            if self.store()?.read_one(|tx| work::is_there(tx, kind, event.raw()))?
+                && cancel_orders(self, &mut Run::new(&never).of(organization), event)?.1.is_none()
+            {
+                self.store()?.write(Some(organization), move |tx| work::cancel(tx, kind, event.raw()))?;
             }
             Ok::<(), Error>(())
         };

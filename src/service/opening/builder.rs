@@ -238,6 +238,7 @@ impl Builder {
             background: Mutex::default(),
             queues: Mutex::default(),
             gateway_queues: OnceLock::new(),
+            row_queues: OnceLock::new(),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
             payments: Payments {

@@ -78,6 +78,8 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) queues: Mutex<Queues>,
     /// What this process asks its gateway later.
     pub(in crate::service) gateway_queues: OnceLock<Queues>,
+    /// The rows that this process changes later.
+    pub(in crate::service) row_queues: OnceLock<Queues>,
     pub(in crate::service) writes: Arc<Writes>,
     pub(in crate::service) payments: Payments,
     pub(in crate::service) environment: Environment,

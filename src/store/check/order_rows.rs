@@ -49,7 +49,7 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
             name: "order-of-cancelled-event",
             sentence: "an order of a CANCELLED event must not be PENDING, unless the cancellation of its orders is recorded as unfinished",
             is_violated: "o.status = 'PENDING' AND e.status = 'CANCELLED'
-                    AND NOT EXISTS (SELECT 1 FROM event_cancellations c WHERE c.event_id = e.id)",
+                    AND NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'cancel orders' AND w.key = e.id)",
         },
         RowInvariant {
             name: "payment-status",

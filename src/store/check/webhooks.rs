@@ -22,7 +22,7 @@ pub(super) const INVARIANTS: &[Invariant] = &[
         sentence: "a WAITING notification must belong to an existing endpoint, or one whose notifications are being removed",
         violations: "SELECT o.id FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id
             WHERE o.state = 'WAITING' AND e.id IS NULL
-                AND NOT EXISTS (SELECT 1 FROM webhook_removals r WHERE r.endpoint_id = o.endpoint_id)",
+                AND NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'remove notifications' AND w.key = o.endpoint_id)",
     },
     Invariant {
         name: "webhook-state",
@@ -123,7 +123,8 @@ const NOTIFICATIONS: &str = "SELECT n.id, n.body, o.type, o.organization_id
         ON o.event_id = n.id";
 // The first WAITING row of each endpoint that exists, by type and generation.
 const WAITING: &str = "SELECT o.id, o.type, o.generation, e.events, e.generations,
-        CASE WHEN EXISTS (SELECT 1 FROM webhook_removals r WHERE r.endpoint_id = o.endpoint_id) THEN 1 ELSE 0 END AS removal
+        CASE WHEN EXISTS (SELECT 1 FROM work w WHERE w.kind = 'remove notifications' AND w.key = o.endpoint_id)
+            THEN 1 ELSE 0 END AS removal
     FROM (SELECT MIN(id) AS id, endpoint_id, type, generation FROM webhook_outbox WHERE state = 'WAITING'
         GROUP BY endpoint_id, type, generation) o
     JOIN webhook_endpoints e ON e.id = o.endpoint_id";

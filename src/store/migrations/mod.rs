@@ -62,6 +62,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0048_payment_checks.sql"),
         include_str!("sqlite/0049_refunds.sql"),
         include_str!("sqlite/0050_checkouts.sql"),
+        include_str!("sqlite/0051_row_changes.sql"),
     ],
 };
 
@@ -81,5 +82,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0017_payment_checks.sql"),
         include_str!("postgres/0018_refunds.sql"),
         include_str!("postgres/0019_checkouts.sql"),
+        include_str!("postgres/0020_row_changes.sql"),
     ],
 };

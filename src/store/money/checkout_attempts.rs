@@ -79,7 +79,10 @@ pub(crate) fn look_up_later(
 ) -> Result<()> {
     let Some(due_at) = due_at else { return Ok(()) };
     let kind = work_kind(CHECKOUT, gateway.map(GatewayIdentity::key));
-    work::add_with_key(tx, &KeyedWork { kind: &kind, key: order.raw(), organization, event, body: "", due_at })
+    work::add_with_key(
+        tx,
+        &KeyedWork { kind: &kind, key: order.raw(), organization, event: Some(event), body: "", due_at },
+    )
 }
 
 /// Forgets when the gateway was to be asked about a checkout that is replaced by a new one.

@@ -98,7 +98,7 @@ pub(crate) fn update(
     tx.clear_cache();
     if !unsubscribed.is_empty() {
         subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
-        webhook_removals::begin(tx, current.id)?;
+        webhook_removals::begin(tx, organization, current.id)?;
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
     Ok(())
@@ -151,5 +151,5 @@ pub(crate) fn delete(tx: &Transaction<'_>, organization: OrganizationId, id: Web
     }
     tx.clear_cache();
     tx.record(CommitEvent::EndpointChanged(id));
-    webhook_removals::begin(tx, id)
+    webhook_removals::begin(tx, organization, id)
 }

@@ -2,24 +2,27 @@
 //!
 //! The notifications of an endpoint that is deleted, or unsubscribed from their type, are no longer claimed and counted
 //! from then on. Most endpoints have few of them: the transaction of the change removes one batch. If there are more,
-//! it inserts the endpoint here, and maintenance removes the others.
+//! it adds [work](crate::store::work) about the endpoint, which removes the others.
+
+use std::time::Duration;
 
 use super::subscribed_endpoints::{self, Generations};
 use super::webhook_notifications;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
-use crate::model::values::id::WebhookId;
-use crate::store::{Query, RowLock, Transaction};
+use crate::model::values::id::{OrganizationId, WebhookId};
+use crate::store::work::{self, ClaimedWork, KeyedWork};
+use crate::store::{Query, Transaction};
+
+/// The kind of work that removes the notifications of an endpoint.
+pub(crate) const KIND: &str = "remove notifications";
+
+/// How long a claim of this work lasts. A transaction takes less.
+pub(crate) const CLAIM: Duration = Duration::from_mins(1);
 
 /// How many rows one transaction removes. Other writers wait for as long as this takes.
 const BATCH: i64 = 1000;
 
-// If there is one, it is locked: the process that is at it may be about to delete it.
-const INSERT: &str = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)
-    ON CONFLICT (endpoint_id) DO UPDATE SET endpoint_id = excluded.endpoint_id";
-const FIND: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id = ?1";
-const DELETE: &str = "DELETE FROM webhook_removals WHERE endpoint_id = ?1";
-const NEXT: &str = "SELECT endpoint_id FROM webhook_removals WHERE endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(in crate::store) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox
     WHERE id IN (SELECT id FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING' LIMIT ?2)
     RETURNING event_id";
@@ -31,29 +34,22 @@ pub(in crate::store) const REMOVE_WAITING: &str =
 
 /// Removes what an endpoint, which was deleted or unsubscribed from a type, is no longer to get: one batch at once, and
 /// the rest later.
-pub(in crate::store) fn begin(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<()> {
-    if !remove_batch(tx, endpoint)? {
-        tx.execute(INSERT, &[endpoint.into()])?;
+pub(in crate::store) fn begin(tx: &Transaction<'_>, organization: OrganizationId, endpoint: WebhookId) -> Result<()> {
+    let key = endpoint.raw();
+    if !work::is_there(tx, KIND, key)? && remove_batch(tx, endpoint)? {
+        return Ok(());
     }
-    Ok(())
+    let due_at = tx.now();
+    work::set(tx, &KeyedWork { kind: KIND, key, organization, event: None, body: "", due_at })
 }
 
-/// Returns the next endpoint after `after` that has something to be removed.
-pub(crate) fn next(tx: &Transaction<'_>, after: WebhookId) -> Result<Option<WebhookId>> {
-    tx.query_opt(NEXT, &[after.into()], |row| row.get("endpoint_id"))
-}
-
-/// Removes a batch. Returns whether nothing is left.
-pub(crate) fn go_on(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
+/// Removes a batch. Returns whether nothing is left, or another process removes it.
+pub(crate) fn go_on(tx: &Transaction<'_>, claimed: &ClaimedWork) -> Result<bool> {
     // One process at a time: another one would find fewer rows than a batch, and take it for the last one.
-    if !tx.exists(Query::locking(RowLock::Update, FIND), &[endpoint.into()])? {
+    if !work::renew(tx, claimed, CLAIM)? {
         return Ok(true);
     }
-    let is_finished = remove_batch(tx, endpoint)?;
-    if is_finished {
-        tx.execute(DELETE, &[endpoint.into()])?;
-    }
-    Ok(is_finished)
+    remove_batch(tx, WebhookId::from_raw(claimed.work.key.unwrap_or_default()))
 }
 
 /// Removes up to a batch of rows. Returns whether these were all.
@@ -100,7 +96,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::in_folder(&folder).unwrap();
         let rows = [
-            "INSERT INTO webhook_removals (endpoint_id) VALUES (1) ON CONFLICT (endpoint_id) DO NOTHING",
             "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES (1, 'body', 500) ON CONFLICT (id) DO NOTHING",
             "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at)
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
@@ -108,14 +103,13 @@ mod tests {
                 ON CONFLICT (id) DO NOTHING",
         ];
         store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
-        let endpoint = WebhookId::from_raw(1);
         let left = || {
             let count = "SELECT COUNT(*) AS number FROM webhook_outbox";
             store.read(|tx| tx.query_opt(count, &[], |row| row.count("number"))).unwrap()
         };
-        assert_eq!(store.write_while_another_waits(move |tx| go_on(tx, endpoint)), Ok(false));
+        assert_eq!(store.write_while_another_waits(move |tx| remove_batch(tx, WebhookId::from_raw(1))), Ok(false));
         assert_eq!(left(), Some(400));
-        assert_eq!(store.write(None, move |tx| go_on(tx, endpoint)), Ok(true));
+        assert_eq!(store.write(None, move |tx| remove_batch(tx, WebhookId::from_raw(1))), Ok(true));
         assert_eq!(left(), Some(0));
     }
 }

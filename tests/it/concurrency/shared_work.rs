@@ -67,7 +67,7 @@ fn two_services_remove_every_notification_of_a_deleted_endpoint() {
     fixture.service.delete_webhook(&fixture.caller, endpoint).unwrap();
     run_maintenance(&services);
     assert_eq!(fixture.outbox_count("WAITING"), 0);
-    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_removals"), 0);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM work WHERE kind = 'remove notifications'"), 0);
 }
 
 #[test]

@@ -149,8 +149,9 @@ fn add_what_is_new(fixture: &Fixture) -> Value {
     fixture.report(&gate, "Phone 1", scans);
     service.cancel_ticket(caller, tickets[1].id).expect("cancelled");
     // What was done since then, as if it were not: the removal of its notifications, and a run of the maintenance.
-    let removal = "INSERT INTO webhook_removals (endpoint_id) VALUES (?1)";
-    database.execute(removal, [database::stored_id(endpoint.id)]);
+    let removal = "INSERT INTO work (id, kind, key, organization_id, body, due_at, created_at)
+        VALUES ((SELECT COALESCE(MAX(id), 0) + 1 FROM work), 'remove notifications', ?1, ?2, '', 0, 0)";
+    database.execute(removal, [database::stored_id(endpoint.id), database::stored_id(caller.organization())]);
     let run = "INSERT INTO maintenance_clock (id, believed_at) VALUES (1, ?1)
         ON CONFLICT (id) DO UPDATE SET believed_at = excluded.believed_at";
     database.execute(run, [fixture.clock.now().millis()]);

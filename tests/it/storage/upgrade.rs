@@ -300,6 +300,13 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database) -> usize {
             "handler_queue" => {
                 sql.replace("handler_queue", "work WHERE kind LIKE 'call %'").replace("(handler)", "(SUBSTR(kind, 6))")
             }
+            // So are cancelled events and endpoints with notifications to be removed.
+            "event_cancellations" => {
+                sql.replace(&*table, "work WHERE kind = 'cancel orders'").replace("(event_id)", "(key)")
+            }
+            "webhook_removals" => {
+                sql.replace(&*table, "work WHERE kind = 'remove notifications'").replace("(endpoint_id)", "(key)")
+            }
             _ => sql,
         };
         assert_eq!(after.column::<String>(&sql), stored, "{table}");

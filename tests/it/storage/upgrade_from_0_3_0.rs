@@ -332,6 +332,24 @@ fn refunds_of_each_version_are_due_when_they_were() {
     }
 }
 
+/// Each fixture has a cancelled event with a pending order, and a deleted endpoint.
+#[test]
+fn cancellations_and_removals_that_a_version_did_not_finish_are_finished() {
+    for written in ALL {
+        let (fixture, work) = work_after(written, "", "cancel");
+        let expected: Vec<String> = fixture.database().column(
+            "SELECT 'cancel orders,' || id || ',' || organization_id || ',' || id || ',,' || updated_at FROM events e
+            WHERE status = 'CANCELLED' AND EXISTS (SELECT 1 FROM orders o WHERE o.event_id = e.id AND o.status = 'PENDING')",
+        );
+        assert_eq!((work.len(), work), (1, expected));
+        let left = "SELECT COUNT(*) FROM work WHERE kind = 'cancel orders' OR kind = 'remove notifications'";
+        assert_eq!(fixture.stored(left), 2);
+        fixture.set_clock(written.recorded()["now"].as_str().expect("a time"));
+        assert_eq!(fixture.service.run_maintenance().expect("a run").cancelled_orders, 1);
+        assert_eq!(fixture.stored(left), 0);
+    }
+}
+
 #[test]
 fn organizations_of_each_version_have_no_page_name_until_one_is_set() {
     for written in ALL {

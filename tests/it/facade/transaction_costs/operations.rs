@@ -461,7 +461,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     ("deliver_due_webhooks", |store| {
         // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled
         // then.
-        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs; DELETE FROM webhook_removals");
+        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs; DELETE FROM work");
         store.fixture.issue(&store.types[0], 3);
         store.set_endpoints_enabled(false);
         store.fixture.set_webhook_enabled(store.endpoints[8], true);
@@ -497,7 +497,10 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let event = stored_id(store.event_with_pending_orders().id);
         let database = store.database();
         database.execute("UPDATE events SET status = 'CANCELLED' WHERE id = ?1", [event]);
-        database.execute("INSERT INTO event_cancellations (event_id) VALUES (?1)", [event]);
+        let work = "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+            SELECT (SELECT COALESCE(MAX(id), 0) + 1 FROM work), 'cancel orders', id, organization_id, id, '', 0, 0
+            FROM events WHERE id = ?1";
+        database.execute(work, [event]);
         maintenance(store)
     }),
     ("run_maintenance: used keys", |store| {
