@@ -141,7 +141,7 @@ fn events_of_the_other_mode_are_ignored() {
 }
 
 #[test]
-fn a_refund_of_ours_is_listed_once_for_its_notice() {
+fn a_refund_of_ours_is_listed_for_each_of_its_two_notices() {
     let shop = Shop::open();
     for _ in 0..3 {
         let (order, session) = shop.order();
@@ -152,7 +152,7 @@ fn a_refund_of_ours_is_listed_once_for_its_notice() {
     }
     assert_eq!(shop.fake.requests_to("POST", REFUNDS).len(), 3);
     shop.deliver_all();
-    assert_eq!((questions(&shop), shop.fake.requests_to("GET", REFUNDS).len()), (3, 3));
+    assert_eq!((questions(&shop), shop.fake.requests_to("GET", REFUNDS).len()), (6, 6));
     for refund in shop.refunds() {
         assert_eq!(refund.status, RefundStatus::Done);
         assert!(refund.reference.is_some_and(|reference| reference.starts_with("re_")));
