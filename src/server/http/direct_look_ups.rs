@@ -1,8 +1,9 @@
 //! Look-ups on the async thread of their request: a look-up in a database file takes microseconds, and another thread would
 //! have to be woken for it twice.
 //!
-//! A look-up that took long, because the disk is slow or the file is busy, sends the next ones to the blocking threads
-//! for a hundred times as long. So the async threads wait for the disk for a hundredth of their time at most.
+//! If look-ups take long, because the disk is slow or the file is busy, the next ones are sent to the blocking threads for
+//! a hundred times as long as the last one took. So the async threads wait for the disk for a hundredth of their time at
+//! most. A short look-up now and then takes long only because another thread has the processor: the average counts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +12,11 @@ use std::time::{Duration, Instant};
 use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
 
-/// How long a look-up takes at most that is not slow.
+/// How long look-ups take on average at most that are not slow.
 const QUICK: Duration = Duration::from_millis(1);
+
+/// The weight of the newest look-up in the average.
+const WEIGHT: u32 = 16;
 
 /// After a slow look-up, the next ones are made on other threads for so many times as long.
 const PAUSE_FACTOR: u32 = 100;
@@ -23,15 +27,28 @@ pub(in crate::server) struct DirectLookUps {
     opened: Instant,
     /// From when on, in microseconds since `opened`.
     paused_until: AtomicU64,
+    /// How long a look-up takes on average, in nanoseconds. Threads may overwrite each other's changes.
+    average: AtomicU64,
 }
 
 impl DirectLookUps {
     pub(in crate::server) fn new() -> Self {
-        Self { opened: Instant::now(), paused_until: AtomicU64::new(0) }
+        Self { opened: Instant::now(), paused_until: AtomicU64::new(0), average: AtomicU64::new(0) }
     }
 
     fn since_opened(&self, time: Instant) -> u64 {
         u64::try_from(time.saturating_duration_since(self.opened).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Counts a look-up, and pauses if they are slow.
+    fn count(&self, started: Instant, taken: Duration) {
+        let before = Duration::from_nanos(self.average.load(Ordering::Relaxed));
+        let mut average = (before * (WEIGHT - 1) + taken) / WEIGHT;
+        if average > QUICK {
+            self.paused_until.store(self.since_opened(started + taken * PAUSE_FACTOR), Ordering::Relaxed);
+            average = Duration::ZERO;
+        }
+        self.average.store(u64::try_from(average.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Runs `work`, whose reads are look-ups. Returns it if it has to run on a blocking thread.
@@ -47,10 +64,7 @@ impl DirectLookUps {
         let mut work = Some(work);
         let look_up = || service.with_idle_look_ups(|| work.take().map(|work| work(service)));
         let looked_up = catch_unwind(AssertUnwindSafe(look_up));
-        let taken = started.elapsed();
-        if taken > QUICK {
-            self.paused_until.store(self.since_opened(started + taken * PAUSE_FACTOR), Ordering::Relaxed);
-        }
+        self.count(started, started.elapsed());
         match (looked_up, work) {
             (_, Some(work)) => Err(work),
             (Ok(Ok(Some(Some(result)))), None) => Ok(result.map_err(Problem::prepare)),
@@ -84,15 +98,31 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_look_up_sends_the_next_ones_to_other_threads_for_a_while() {
+    fn slow_look_ups_send_the_next_ones_to_other_threads_for_a_while() {
         let (service, direct) = (service(), DirectLookUps::new());
-        let before = Instant::now();
-        assert!(is_direct(&direct, &service, QUICK * 5));
-        assert!(!is_direct(&direct, &service, Duration::ZERO));
-        while !is_direct(&direct, &service, Duration::ZERO) {
-            sleep(QUICK);
+        // A very slow one at once, and slow ones soon.
+        for time in [QUICK * (WEIGHT + 2), QUICK * 4] {
+            let mut slow = 0;
+            let before = Instant::now();
+            while is_direct(&direct, &service, time) {
+                slow += 1;
+            }
+            assert!((1..=8).contains(&slow), "{slow}");
+            while !is_direct(&direct, &service, Duration::ZERO) {
+                sleep(QUICK);
+            }
+            assert!(before.elapsed() >= time * PAUSE_FACTOR);
         }
-        assert!(before.elapsed() >= QUICK * 5 * PAUSE_FACTOR);
+    }
+
+    #[test]
+    fn a_look_up_that_another_thread_has_interrupted_changes_nothing() {
+        let direct = DirectLookUps::new();
+        for number in 1..1000 {
+            let taken = if number % 100 == 0 { QUICK * 10 } else { QUICK / 20 };
+            direct.count(Instant::now(), taken);
+        }
+        assert_eq!(direct.paused_until.load(Ordering::Relaxed), 0);
     }
 
     #[test]
