@@ -18,6 +18,11 @@ pub(crate) fn first_of(instant: Timestamp) -> i64 {
     instant.millis().min((1 << TIME_BITS) - 1) << LOWER_BITS
 }
 
+/// The time that an id contains.
+pub(crate) fn time_of(id: i64) -> Option<Timestamp> {
+    Timestamp::from_millis(id >> LOWER_BITS).ok()
+}
+
 /// How far the newest stored id may be in the future for new ids to continue after it. If the clock was further ahead,
 /// new ids sort before those of that time: else nothing would reach the age at which it is deleted for long.
 const MAX_AHEAD: Duration = Duration::from_hours(31 * 24);
@@ -41,7 +46,7 @@ impl IdSource {
     /// The time that the next id contains: `now`, or that of the last id if the clock was set back since.
     pub(crate) fn time_of_next(&self, now: Timestamp) -> Timestamp {
         let last = *self.last.locked();
-        Timestamp::from_millis(last >> LOWER_BITS).map_or(now, |last| last.max(now))
+        time_of(last).map_or(now, |last| last.max(now))
     }
 
     /// Returns the next id, with some of these random bits.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ids::IdSource;
-pub(crate) use ids::first_of;
+pub(crate) use ids::{first_of, time_of};
 pub(crate) use locks::Locked;
 pub use manual::{ManualClock, SeededEntropy};
 pub use system::{SystemClock, SystemEntropy};

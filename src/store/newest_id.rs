@@ -9,7 +9,8 @@ const NEWEST: &str = "SELECT MAX(id) AS id FROM (SELECT MAX(id) AS id FROM organ
     UNION ALL SELECT MAX(id) AS id FROM customers UNION ALL SELECT MAX(id) AS id FROM orders
     UNION ALL SELECT MAX(id) AS id FROM tickets UNION ALL SELECT MAX(id) AS id FROM discounts
     UNION ALL SELECT MAX(id) AS id FROM webhook_endpoints UNION ALL SELECT MAX(id) AS id FROM webhook_outbox
-    UNION ALL SELECT MAX(id) AS id FROM webhook_notifications UNION ALL SELECT MAX(id) AS id FROM webhook_fan_outs UNION ALL SELECT MAX(id) AS id FROM webhook_deliveries
+    UNION ALL SELECT MAX(id) AS id FROM webhook_notifications
+    UNION ALL SELECT MAX(id) AS id FROM webhook_deliveries
     UNION ALL SELECT MAX(id) AS id FROM work UNION ALL SELECT MAX(id) AS id FROM scans) AS newest";
 
 /// Returns the greatest id of all tables; `None` if they are empty.

@@ -75,8 +75,41 @@ impl OutboxRow {
     }
 }
 
-/// Returns the rows of the outbox, in the order in which they were queued.
+/// Expands the notifications that changes have stored, as the sender would: inserts a row of the outbox for each endpoint
+/// that is enabled and subscribed.
+pub fn expand(database: &Database) {
+    let rows = "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
+        SELECT (SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM webhook_outbox
+                UNION ALL SELECT MAX(id) AS id FROM webhook_notifications) AS both_tables)
+                + ROW_NUMBER() OVER (ORDER BY e.id),
+            e.id, n.id, n.type, 'WAITING', ?2, ?2
+        FROM webhook_notifications n JOIN webhook_endpoints e ON e.organization_id = n.organization_id
+            AND e.enabled = 1 AND e.events LIKE '%\"' || n.type || '\"%'
+        WHERE n.id = ?1";
+    let expanded =
+        "UPDATE webhook_notifications SET organization_id = NULL, outbox_rows = outbox_rows - 1 + ?2 WHERE id = ?1";
+    let stored = "SELECT id, body FROM webhook_notifications WHERE organization_id IS NOT NULL ORDER BY id";
+    if database.rows(stored, |_| ()).is_empty() {
+        return;
+    }
+    // A sender may expand them too.
+    database.run(if database.is_file() { "BEGIN IMMEDIATE" } else { "BEGIN; LOCK TABLE webhook_notifications" });
+    for (id, body) in database.rows(stored, |row: &Row| (row.get::<i64>("id"), row.get::<String>("body"))) {
+        let body: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        let created_at: Timestamp = body["createdAt"].as_str().expect("a time").parse().expect("a time");
+        let inserted = database.execute(rows, params![id, created_at.millis()]);
+        if inserted == 0 {
+            database.execute("DELETE FROM webhook_notifications WHERE id = ?1", params![id]);
+        } else {
+            database.execute(expanded, params![id, i64::try_from(inserted).expect("a small number")]);
+        }
+    }
+    database.run("COMMIT");
+}
+
+/// Returns the rows of the outbox, in the order in which they were queued. [Expands](expand) notifications before.
 pub fn rows(database: &Database) -> Vec<OutboxRow> {
+    expand(database);
     let sql = "SELECT o.*, n.body, o.claim IS NOT NULL AS claimed
         FROM webhook_outbox o JOIN webhook_notifications n ON n.id = o.event_id ORDER BY o.id";
     database.rows(sql, |row: &Row| OutboxRow {

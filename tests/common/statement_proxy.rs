@@ -11,15 +11,19 @@ pub type Edit = (&'static str, &'static str);
 
 /// Takes the locks of events, organizations and tickets out of the statements.
 pub const WITHOUT_ROW_LOCKS: [Edit; 8] = [
+    (" FOR NO KEY UPDATE SKIP LOCKED", ""),
     (" FOR NO KEY UPDATE OF e", ""),
     (" FOR NO KEY UPDATE OF t", ""),
     (" FOR NO KEY UPDATE", ""),
     (" FOR KEY SHARE OF o", ""),
-    (" FOR KEY SHARE OF webhook_endpoints", ""),
     (" FOR KEY SHARE", ""),
     (" FOR UPDATE SKIP LOCKED", ""),
     (" FOR UPDATE", ""),
 ];
+
+/// Takes out of the statements what keeps two processes from expanding the same notifications.
+pub const WITHOUT_EXPANSION_LOCKS: [Edit; 2] =
+    [(" FOR NO KEY UPDATE SKIP LOCKED", ""), ("AND organization_id = $1 RETURNING", "RETURNING")];
 
 /// Takes the locks of idempotency keys out of the statements.
 pub const WITHOUT_KEY_LOCKS: [Edit; 1] = [("pg_advisory_xact_lock(", "ABS(")];

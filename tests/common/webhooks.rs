@@ -142,21 +142,36 @@ impl Fixture {
         }
     }
 
-    /// Returns the rows of the outbox, in the order in which they were queued.
+    /// Returns the number of notifications that are not expanded.
+    pub fn stored_notifications(&self) -> i64 {
+        self.stored("SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL")
+    }
+
+    /// Returns the rows of the outbox, in the order in which they were queued. Expands notifications before.
     pub fn outbox(&self) -> Vec<OutboxRow> {
         outbox::rows(&self.database())
     }
 
-    /// Returns the number of rows of the outbox in this state.
+    /// [Expands](outbox::expand) the notifications that changes have stored.
+    pub fn expand(&self) {
+        outbox::expand(&self.database());
+    }
+
+    /// Returns the number of rows of the outbox in this state. Expands notifications before.
     pub fn outbox_count(&self, state: &str) -> i64 {
+        self.expand();
+        self.expanded_count(state)
+    }
+
+    fn expanded_count(&self, state: &str) -> i64 {
         self.stored(&format!("SELECT COUNT(*) FROM webhook_outbox WHERE state = '{state}'"))
     }
 
     /// Waits until exactly `number` rows of the outbox are in this state.
     #[track_caller]
     pub fn wait_for_outbox(&self, number: i64, state: &str) {
-        wait_until_none(&format!("rows that are not {state}"), || number - self.outbox_count(state));
-        assert_eq!(self.outbox_count(state), number, "{state}");
+        wait_until_none(&format!("rows that are not {state}"), || number - self.expanded_count(state));
+        assert_eq!(self.expanded_count(state), number, "{state}");
     }
 
     /// Waits until the only row of the outbox has had this many attempts and none is running.

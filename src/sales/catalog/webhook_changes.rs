@@ -1,6 +1,6 @@
 //! Creation, update and deletion of webhook endpoints, and resending notifications to them.
 
-use crate::error::Result;
+use crate::error::{Error, Result, Unavailable};
 use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::https::endpoint_url;
@@ -12,7 +12,7 @@ use crate::model::tenants::caller::ConditionalCaller;
 use crate::model::values::id::{OrganizationId, WebhookDeliveryId, WebhookId};
 use crate::rules::count_limit::WEBHOOK_ENDPOINTS;
 use crate::rules::webhook as rules;
-use crate::store::webhooks::{deliveries, endpoints, outbox};
+use crate::store::webhooks::{deliveries, endpoints, outbox, webhook_removals};
 use crate::store::{Lock, Transaction};
 
 /// Creates an endpoint with a new signing secret. `allow_local` permits loopback addresses and plain `http`.
@@ -48,6 +48,10 @@ pub(crate) fn update(
         endpoint_url::check(&mut errors, "url", url, allow_local);
     }
     let fields = rules::check(fields, errors)?;
+    if fields.events.iter().any(|new| !current.events.contains(new)) && webhook_removals::is_in_progress(tx, id)? {
+        // It began after the caller waited for the end of an earlier one.
+        return Err(Error::Unavailable(Unavailable::Busy));
+    }
     endpoints::update(tx, call.caller.organization, &current, &fields)?;
     endpoints::get(tx, call.caller.organization, id)
 }
@@ -82,6 +86,6 @@ pub(crate) fn resend(
     let endpoint = endpoints::get(tx, organization, endpoint)?;
     let sent = deliveries::get_notification(tx, endpoint.id, delivery)?;
     rules::check_subscribed(&endpoint.events, sent.event_type)?;
-    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, sent.body)?;
+    let outbox_id = outbox::insert(tx, endpoint.id, sent.id, sent.event_type, &sent.body)?;
     Ok(ResentWebhookDelivery { outbox_id })
 }

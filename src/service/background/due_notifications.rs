@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::values::id::WebhookId;
 use crate::service::TicketingService;
 use crate::store::Transaction;
-use crate::store::webhooks::{attempts, fan_outs};
+use crate::store::webhooks::{attempts, expansion};
 use crate::work::queues::Attempted;
 
 /// # Notifications in tests
@@ -59,8 +59,9 @@ impl TicketingService {
             }
         }
         // A program without webhooks needs no transport.
-        let any_queued =
-            |tx: &Transaction<'_>| Ok(attempts::next_endpoint(tx, WebhookId::UNKNOWN)?.is_some() || fan_outs::any(tx)?);
+        let any_queued = |tx: &Transaction<'_>| {
+            Ok(attempts::next_endpoint(tx, WebhookId::UNKNOWN)?.is_some() || expansion::any(tx)?)
+        };
         if store.read(any_queued)? {
             made += self.deliver_due_webhooks()?;
         }

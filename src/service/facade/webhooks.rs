@@ -2,6 +2,7 @@
 
 use crate::enums::scope::Scope;
 use crate::error::Result;
+use crate::form::change::Change;
 use crate::form::request::Request;
 use crate::model::notifications::webhook::{
     CreateWebhook, CreatedWebhookEndpoint, ListWebhookDeliveries, ListWebhooks, ResentWebhookDelivery,
@@ -13,7 +14,7 @@ use crate::model::values::page::Page;
 use crate::sales::catalog::webhook_changes;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::service::TicketingService;
-use crate::store::webhooks::{deliveries, endpoints};
+use crate::store::webhooks::{deliveries, endpoints, webhook_removals};
 
 /// # Webhook endpoints and deliveries
 impl TicketingService {
@@ -117,6 +118,14 @@ impl TicketingService {
         self.writes().require(&call.caller, Scope::WebhooksWrite)?;
         let request = request.into();
         let allow_local = self.inner.allow_local_webhooks;
+        let organization = call.caller.organization;
+        while matches!(request.body.events, Change::Set(_))
+            && self.store()?.read_one(|tx| {
+                Ok(webhook_removals::is_in_progress(tx, id)? && endpoints::exists(tx, organization, id)?)
+            })?
+        {
+            self.store()?.write(Some(organization), move |tx| webhook_removals::go_on_at_once(tx, organization, id))?;
+        }
         self.writes()
             .run(call.caller.identity(), move |tx| webhook_changes::update(tx, &call, id, &request, allow_local))
     }

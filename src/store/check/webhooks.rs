@@ -1,7 +1,5 @@
 //! Invariants of webhook endpoints, the outbox and the delivery history.
 
-use std::cmp::Ordering;
-
 use super::damage::report_damage;
 use super::invariant::Invariant;
 use crate::enums::text_enum::TextEnum;
@@ -10,9 +8,6 @@ use crate::model::notifications::notification::WebhookNotification;
 use crate::model::notifications::notification_types::{EventType, NotificationData};
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::model::values::id::{NotificationId, OrganizationId};
-use crate::store::webhooks::fan_outs;
-use crate::store::webhooks::fan_outs::FanOutKey;
-use crate::store::webhooks::subscribed_endpoints::Generations;
 use crate::store::{Bind, Row, Transaction};
 
 pub(super) const INVARIANTS: &[Invariant] = &[
@@ -52,10 +47,10 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "webhook-notification-rows",
         table: "webhook_notifications",
-        sentence: "a notification must have as many rows as it says",
+        sentence: "a notification must have as many rows as it says, and one less until they are inserted",
         violations: "SELECT n.id FROM webhook_notifications n LEFT JOIN (
                 SELECT event_id, COUNT(*) AS number FROM webhook_outbox GROUP BY event_id) o ON o.event_id = n.id
-            WHERE n.outbox_rows <> COALESCE(o.number, 0)",
+            WHERE n.outbox_rows <> COALESCE(o.number, 0) + CASE WHEN n.organization_id IS NULL THEN 0 ELSE 1 END",
     },
     Invariant {
         // The oldest attempts are deleted first. A row that was queued a day after the oldest remaining attempt has
@@ -108,26 +103,21 @@ const SUBSCRIPTION: Rule = Rule {
     sentence: "the endpoint of a WAITING notification must be subscribed to its type since it was queued, unless its \
         notifications are being removed",
 };
-const FAN_OUT: Rule = Rule {
-    name: "webhook-fan-out",
-    table: "webhook_fan_outs",
-    sentence: "the notifications of a fan-out must have its type, and report what exists in its organization in the \
-        reported state",
-};
-
 // The rows of a notification have the same type, and their endpoints the same organization, or break another rule.
 const NOTIFICATIONS: &str = "SELECT n.id, n.body, o.type, o.organization_id
     FROM webhook_notifications n JOIN (
         SELECT o.event_id, MIN(o.type) AS type, MIN(e.organization_id) AS organization_id
         FROM webhook_outbox o LEFT JOIN webhook_endpoints e ON e.id = o.endpoint_id GROUP BY o.event_id) o
         ON o.event_id = n.id";
-// The first WAITING row of each endpoint that exists, by type and generation.
-const WAITING: &str = "SELECT o.id, o.type, o.generation, e.events, e.generations,
-        CASE WHEN EXISTS (SELECT 1 FROM work w WHERE w.kind = 'remove notifications' AND w.key = o.endpoint_id)
-            THEN 1 ELSE 0 END AS removal
-    FROM (SELECT MIN(id) AS id, endpoint_id, type, generation FROM webhook_outbox WHERE state = 'WAITING'
-        GROUP BY endpoint_id, type, generation) o
-    JOIN webhook_endpoints e ON e.id = o.endpoint_id";
+// Those that are not expanded.
+const STORED: &str =
+    "SELECT id, body, type, organization_id FROM webhook_notifications WHERE organization_id IS NOT NULL";
+// The first WAITING row of each endpoint that exists, by type, unless rows of the endpoint are being removed.
+const WAITING: &str = "SELECT o.id, o.type, e.events
+    FROM (SELECT MIN(id) AS id, endpoint_id, type FROM webhook_outbox WHERE state = 'WAITING'
+        GROUP BY endpoint_id, type) o
+    JOIN webhook_endpoints e ON e.id = o.endpoint_id
+    WHERE NOT EXISTS (SELECT 1 FROM work w WHERE w.kind = 'remove notifications' AND w.key = o.endpoint_id)";
 // The customer of an order may have become another one since: two spellings of an address are one customer.
 const COMPLETED: &str = "SELECT organization_id FROM orders
     WHERE id = ?1 AND event_id = ?2 AND completed_at IS NOT NULL";
@@ -158,7 +148,7 @@ impl Rule {
 pub(super) fn check(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
     check_rows(tx, NOTIFICATIONS, &BODY, report, |row| broken_rule(tx, row))?;
     check_rows(tx, WAITING, &SUBSCRIPTION, report, |row| Ok(is_unsubscribed(row)?.then_some(&SUBSCRIPTION)))?;
-    check_fan_outs(tx, report)
+    check_rows(tx, STORED, &BODY, report, |row| broken_rule(tx, row))
 }
 
 /// Reports each row of a query that breaks a rule. One that cannot be read breaks `rule`.
@@ -184,42 +174,7 @@ fn check_rows(
 fn is_unsubscribed(row: &Row<'_>) -> Result<bool> {
     let Some(event_type) = EventType::from_text(&row.get::<String>("type")?) else { return Ok(false) };
     let Ok(events) = row.json::<Vec<EventType>>("events") else { return Ok(false) };
-    let generation = row.json::<Generations>("generations")?.of(event_type);
-    let own_generation: i64 = row.get("generation")?;
-    Ok(match own_generation.cmp(&generation) {
-        Ordering::Less => !row.get::<bool>("removal")?,
-        Ordering::Equal => !events.contains(&event_type),
-        Ordering::Greater => true,
-    })
-}
-
-fn check_fan_outs(tx: &Transaction<'_>, report: &mut CheckReport) -> Result<()> {
-    let mut after = FanOutKey::FIRST;
-    loop {
-        let mut next = None;
-        let looked = fan_outs::next(tx, after).map(|key| next = key);
-        report_damage(looked, |problem| report.add(Finding { sentence: problem, ..FAN_OUT.finding(None) }))?;
-        let Some(key) = next else { return Ok(()) };
-        after = key;
-        let mut broken = false;
-        report_damage(breaks_fan_out_rule(tx, key).map(|breaks| broken = breaks), |_| broken = true)?;
-        if broken {
-            report.add(FAN_OUT.finding(Some(key.id.raw())));
-        }
-    }
-}
-
-/// Whether a notification of a fan-out breaks the rule. An unreadable fan-out is an error.
-fn breaks_fan_out_rule(tx: &Transaction<'_>, key: FanOutKey) -> Result<bool> {
-    let Some(fan_out) = fan_outs::get(tx, key.id)? else { return Ok(false) };
-    for queued in fan_out.notifications() {
-        let Ok(notification) = serde_json::from_str::<WebhookNotification>(&queued.body) else { return Ok(true) };
-        let is_same = notification.id == queued.id && notification.data.event_type() == queued.event_type;
-        if !is_same || find_subject(tx, &notification.data)? != Some(key.organization) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(!events.contains(&event_type))
 }
 
 /// Returns the rule that a notification breaks. An unreadable notification is an error.
@@ -266,5 +221,5 @@ fn find_subject(tx: &Transaction<'_>, data: &NotificationData) -> Result<Option<
 
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    [BODY.name, SUBJECT.name, SUBSCRIPTION.name, FAN_OUT.name].into_iter()
+    [BODY.name, SUBJECT.name, SUBSCRIPTION.name].into_iter()
 }

@@ -18,8 +18,8 @@ pub(crate) trait CommitListener: Send + Sync {
 pub(crate) struct CommittedWork {
     /// The endpoints that were changed, or for which notifications were queued: sorted, each once.
     pub(crate) endpoints: Vec<WebhookId>,
-    /// Whether a fan-out was queued.
-    pub(crate) fan_outs: bool,
+    /// Whether notifications were stored that are to be expanded.
+    pub(crate) stored: bool,
     /// Whether work was added.
     pub(crate) queued: bool,
 }
@@ -29,8 +29,8 @@ impl CommittedWork {
         let mut endpoints: Vec<WebhookId> = events.iter().filter_map(CommitEvent::endpoint_with_work).collect();
         endpoints.sort_unstable();
         endpoints.dedup();
-        let fan_outs = events.iter().any(|event| matches!(event, CommitEvent::FanOutQueued { .. }));
-        Self { endpoints, fan_outs, queued: events.contains(&CommitEvent::WorkAdded) }
+        let stored = events.iter().any(|event| matches!(event, CommitEvent::NotificationsStored { .. }));
+        Self { endpoints, stored, queued: events.contains(&CommitEvent::WorkAdded) }
     }
 
     pub(in crate::store) fn is_empty(&self) -> bool {
@@ -43,7 +43,7 @@ impl CommittedWork {
         self.endpoints.extend(other.endpoints);
         self.endpoints.sort_unstable();
         self.endpoints.dedup();
-        self.fan_outs |= other.fan_outs;
+        self.stored |= other.stored;
         self.queued |= other.queued;
     }
 }

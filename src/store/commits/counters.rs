@@ -25,14 +25,13 @@ pub(crate) enum CommitEvent {
     ScanUnknown,
     /// A scan became the second of two admissions with one ticket.
     AdmittedTwice,
-    /// A row of the outbox was inserted in the transaction of the change.
+    /// A row of the outbox was inserted.
     NotificationQueued(WebhookId),
-    /// Notifications were queued whose rows are inserted later: the number of the rows.
-    FanOutQueued {
+    /// Not a metric: notifications were stored for which rows of the outbox are to be inserted, about this many. Wakes the
+    /// webhook sender.
+    NotificationsStored {
         rows: usize,
     },
-    /// Not a metric: a row of a fan-out was inserted, which wakes the webhook sender.
-    RowInserted(WebhookId),
     /// Not a metric: wakes the thread that looks for work.
     WorkAdded,
     /// Not a metric: wakes the webhook sender.
@@ -51,9 +50,7 @@ impl CommitEvent {
     /// The endpoint that may have a notification due now, because of this event.
     pub(in crate::store) fn endpoint_with_work(&self) -> Option<WebhookId> {
         match self {
-            Self::NotificationQueued(endpoint) | Self::RowInserted(endpoint) | Self::EndpointChanged(endpoint) => {
-                Some(*endpoint)
-            }
+            Self::NotificationQueued(endpoint) | Self::EndpointChanged(endpoint) => Some(*endpoint),
             _ => None,
         }
     }
@@ -186,7 +183,6 @@ impl Counters {
                 CommitEvent::ScanUnknown => scans.unknown += 1,
                 CommitEvent::AdmittedTwice => scans.admitted_twice += 1,
                 CommitEvent::NotificationQueued(_) => webhooks.queued += 1,
-                CommitEvent::FanOutQueued { rows } => webhooks.queued += number(rows),
                 CommitEvent::Attempt { outcome, duration } => {
                     count(&mut webhooks.attempts, outcome);
                     if let Some(duration) = duration {
@@ -195,7 +191,7 @@ impl Counters {
                 }
                 CommitEvent::NotificationDead => webhooks.dead += 1,
                 CommitEvent::RowSkipped => maintenance.skipped_rows += 1,
-                CommitEvent::EndpointChanged(_) | CommitEvent::WorkAdded | CommitEvent::RowInserted(_) => {}
+                CommitEvent::EndpointChanged(_) | CommitEvent::WorkAdded | CommitEvent::NotificationsStored { .. } => {}
             }
         }
     }

@@ -30,8 +30,6 @@ pub(crate) enum Lock<'a> {
     Organization(OrganizationId),
     /// The list of organizations: none is added.
     Organizations,
-    /// The webhook endpoints of an organization: none of them is deleted. Several transactions can hold this lock.
-    Endpoints(OrganizationId),
     /// A notification of webhook endpoints: other transactions wait that add or remove rows of the outbox with it.
     WebhookNotification(NotificationId),
     /// An idempotency key of a sender: other transactions that execute a request with it wait.

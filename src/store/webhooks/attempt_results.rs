@@ -37,8 +37,6 @@ pub(crate) struct ClaimedAttempt {
     pub(crate) number: i64,
     pub(crate) notification_id: NotificationId,
     pub(crate) event_type: EventType,
-    /// The endpoint's generation of the type.
-    pub(in crate::store) generation: i64,
     pub(crate) body: String,
     /// The endpoint's URL at the time of the claim.
     pub(crate) url: String,
@@ -118,10 +116,10 @@ fn record_in_outbox(tx: &Transaction<'_>, attempt: &ClaimedAttempt, result: &Att
     Ok(tx.execute_counted(COUNT_REMOVED, &[attempt.outbox_id.into(), earlier_attempts.into()])? == 1)
 }
 
-/// Whether the endpoint exists, and was not unsubscribed from the type since the notification was queued.
+/// Whether the endpoint exists and is subscribed to the type.
 fn is_wanted(tx: &Transaction<'_>, attempt: &ClaimedAttempt) -> Result<bool> {
-    let generations = subscribed_endpoints::generations(tx, attempt.endpoint_id)?;
-    Ok(generations.is_some_and(|generations| generations.of(attempt.event_type) == attempt.generation))
+    let types = subscribed_endpoints::types(tx, attempt.endpoint_id)?;
+    Ok(types.is_some_and(|types| types.contains(&attempt.event_type)))
 }
 
 /// Releases the claim of an attempt that was not made. The row is due again at once, with the same attempt number.

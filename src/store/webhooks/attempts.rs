@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use super::attempt_results::{AttemptResult, ClaimedAttempt, record};
-use super::subscribed_endpoints::Generations;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::statistics::WebhookOutcome;
@@ -35,19 +34,19 @@ const MAX_FOR_OTHERS: usize = 16;
 const INTERRUPTED_MESSAGE: &str = "the sending process ended during this attempt three times";
 
 const ENABLED_ENDPOINT: &str =
-    "SELECT id, organization_id, url, secret, events, generations FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
+    "SELECT id, organization_id, url, secret, events FROM webhook_endpoints WHERE id = ?1 AND enabled = 1";
 const ORGANIZATION: &str = "SELECT id, organization_id FROM webhook_endpoints WHERE id = ?1";
-pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, generation, attempts, cuts, claim, due_at,
+pub(in crate::store) const DUE: &str = "SELECT id, event_id, type, attempts, cuts, claim, due_at,
         (SELECT n.body FROM webhook_notifications n WHERE n.id = event_id) AS body
     FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at <= ?4
-    ORDER BY due_at, id LIMIT ?5";
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND due_at <= ?3
+    ORDER BY due_at, id LIMIT ?4";
 pub(in crate::store) const DUE_TOO_LATE: &str = "SELECT id FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 AND due_at > ?4
-    ORDER BY due_at LIMIT ?5";
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND due_at > ?3
+    ORDER BY due_at LIMIT ?4";
 const SET_DUE: &str = "UPDATE webhook_outbox SET due_at = ?2 WHERE id = ?1 AND state || '' = 'WAITING'";
 pub(in crate::store) const NEXT_DUE: &str = "SELECT due_at FROM webhook_outbox
-    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation = ?3 ORDER BY due_at LIMIT 1";
+    WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 ORDER BY due_at LIMIT 1";
 pub(in crate::store) const NEXT_ENDPOINT: &str = "SELECT endpoint_id FROM webhook_outbox
     WHERE state = 'WAITING' AND endpoint_id > ?1 ORDER BY endpoint_id LIMIT 1";
 pub(in crate::store) const LAST_ATTEMPT: &str = "SELECT id, success, duration_ms FROM webhook_deliveries
@@ -118,15 +117,12 @@ struct Target {
 struct Queue {
     endpoint: WebhookId,
     event_type: EventType,
-    /// The endpoint's generation of the type. Rows of an earlier one are no longer for the endpoint.
-    generation: i64,
 }
 
 impl Queue {
-    /// The parameters `?1` to `?3` of statements about a queue, and two others.
-    fn binds(self, due_at: Timestamp, limit: usize) -> [Bind<'static>; 5] {
-        let Self { endpoint, event_type, generation } = self;
-        [endpoint.into(), event_type.as_str().into(), generation.into(), due_at.into(), limit.into()]
+    /// The parameters `?1` and `?2` of statements about a queue, and two others.
+    fn binds(self, due_at: Timestamp, limit: usize) -> [Bind<'static>; 4] {
+        [self.endpoint.into(), self.event_type.as_str().into(), due_at.into(), limit.into()]
     }
 }
 
@@ -134,8 +130,7 @@ impl Queue {
 fn target(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<Option<Target>> {
     tx.query_opt(ENABLED_ENDPOINT, &[endpoint.into()], |row| {
         let types: Vec<EventType> = row.json("events")?;
-        let generations: Generations = row.json("generations")?;
-        let queue = |event_type| Queue { endpoint, event_type, generation: generations.of(event_type) };
+        let queue = |event_type| Queue { endpoint, event_type };
         let queues = types.into_iter().map(queue).collect();
         Ok(Target {
             id: row.get("id")?,
@@ -152,7 +147,6 @@ row_struct! {
         id: OutboxId,
         notification_id: NotificationId => event_id,
         event_type: EventType => type,
-        generation: i64,
         /// The number of attempts that were completed.
         attempts: i64,
         /// How many times the next attempt was interrupted. Does not count the interruption that `interrupted` reports.
@@ -242,7 +236,6 @@ fn claim_row(tx: &Transaction<'_>, target: &Target, row: DueRow) -> Result<Optio
         number: row.attempts + 1,
         notification_id: row.notification_id,
         event_type: row.event_type,
-        generation: row.generation,
         body: row.body,
         url: target.url.clone(),
         secret: Secret::new(target.secret.clone()),
@@ -274,7 +267,7 @@ fn due_too_late(tx: &Transaction<'_>, queue: Queue, limit: usize) -> Result<Vec<
 fn next_due(tx: &Transaction<'_>, queues: &[Queue]) -> Result<Option<Timestamp>> {
     let mut next = None;
     for queue in queues {
-        let binds = &queue.binds(tx.now(), 1)[..3];
+        let binds = &queue.binds(tx.now(), 1)[..2];
         let due_at: Option<i64> = tx.query_opt(NEXT_DUE, binds, |row| row.get("due_at"))?;
         next = next.into_iter().chain(due_at).min();
     }

@@ -3,9 +3,8 @@
 
 use std::sync::LazyLock;
 
-use super::{subscribed_endpoints, webhook_removals};
+use super::webhook_removals;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::notifications::notification_types::EventType;
 use crate::model::notifications::webhook::{ListWebhooks, WebhookEndpoint, WebhookFields};
 use crate::model::values::id::{OrganizationId, WebhookId};
 use crate::model::values::page::Page;
@@ -14,7 +13,7 @@ use crate::rules::Checked;
 use crate::store::columns::columns;
 use crate::store::lists::list_query::{cursor_bound, has_at_least, limit_plus_one};
 use crate::store::lists::pages::read_page;
-use crate::store::{Bind, CommitEvent, Query, RowLength, RowLock, Transaction};
+use crate::store::{Bind, CommitEvent, RowLength, Transaction};
 
 columns! {
     write WRITTEN, selected_columns!(""), values(fields: &WebhookFields) {
@@ -85,19 +84,11 @@ pub(crate) fn update(
     current: &WebhookEndpoint,
     fields: &Checked<WebhookFields>,
 ) -> Result<()> {
-    let unsubscribed: Vec<EventType> =
-        current.events.iter().copied().filter(|old| !fields.events.contains(old)).collect();
-    if !unsubscribed.is_empty() {
-        // Waits for the transactions that are queuing notifications for the endpoint as it was, which are then removed
-        // too.
-        tx.exists(Query::locking(RowLock::Update, EXISTS), &[current.id.into(), organization.into()])?;
-    }
     let mut binds: Vec<Bind<'_>> = vec![current.id.into(), organization.into(), tx.now().into()];
     binds.extend(values(fields)?);
     tx.execute(&UPDATE, &binds)?;
     tx.clear_cache();
-    if !unsubscribed.is_empty() {
-        subscribed_endpoints::end_generations(tx, current.id, &unsubscribed)?;
+    if current.events.iter().any(|old| !fields.events.contains(old)) {
         webhook_removals::begin(tx, organization, current.id)?;
     }
     tx.record(CommitEvent::EndpointChanged(current.id));
@@ -115,6 +106,10 @@ pub(crate) fn rotate(tx: &Transaction<'_>, organization: OrganizationId, id: Web
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<WebhookEndpoint> {
     tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)?.ok_or_else(not_found)
+}
+
+pub(crate) fn exists(tx: &Transaction<'_>, organization: OrganizationId, id: WebhookId) -> Result<bool> {
+    tx.exists(EXISTS, &[id.into(), organization.into()])
 }
 
 pub(crate) fn has_at_least_in_organization(

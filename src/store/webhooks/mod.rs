@@ -4,7 +4,7 @@ pub(crate) mod attempt_results;
 pub(crate) mod attempts;
 pub(crate) mod deliveries;
 pub(crate) mod endpoints;
-pub(crate) mod fan_outs;
+pub(crate) mod expansion;
 pub(crate) mod handlers;
 pub(crate) mod outbox;
 pub(crate) mod outbox_backlog;

@@ -2,23 +2,31 @@
 
 use std::time::Duration;
 
-use super::fan_outs::{self, FanOutProgress};
-use super::subscribed_endpoints::{self, ExistingEndpoint, Generations};
+use super::subscribed_endpoints;
 use crate::enums::text_enum::TextEnum;
+use crate::environment::time_of;
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
-use crate::model::values::id::{OrganizationId, WebhookId};
-use crate::store::{Row, Transaction};
+use crate::model::values::id::OrganizationId;
+use crate::model::values::timestamp::Timestamp;
+use crate::store::{Bind, Row, Transaction};
 
 // The index covers all counted columns. For each group, the row of its endpoint is read.
-pub(in crate::store) const COUNT_WAITING: &str = "SELECT endpoint_id, type, generation, COUNT(*) AS waiting,
+pub(in crate::store) const COUNT_WAITING: &str = "SELECT endpoint_id, type, COUNT(*) AS waiting,
         COUNT(CASE WHEN due_at <= ?1 THEN 1 END) AS due, MIN(due_at) AS first_due,
         (SELECT e.enabled FROM webhook_endpoints e WHERE e.id = endpoint_id) AS enabled,
-        (SELECT e.generations FROM webhook_endpoints e WHERE e.id = endpoint_id) AS generations
-    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id, type, generation";
+        (SELECT e.events FROM webhook_endpoints e WHERE e.id = endpoint_id) AS events
+    FROM webhook_outbox WHERE state = 'WAITING' GROUP BY endpoint_id, type";
 
 pub(in crate::store) const COUNT_OF_ENDPOINT: &str = "SELECT COUNT(*) AS waiting FROM (
     SELECT id FROM webhook_outbox WHERE endpoint_id = ?1 AND state = 'WAITING' LIMIT ?2) AS counted";
+
+pub(in crate::store) const COUNT_STORED: &str =
+    "SELECT organization_id, type, COUNT(*) AS number, MIN(id) AS first_id FROM webhook_notifications
+    WHERE organization_id IS NOT NULL GROUP BY organization_id, type";
+pub(in crate::store) const COUNT_STORED_OF: &str =
+    "SELECT organization_id, type, COUNT(*) AS number, MIN(id) AS first_id FROM webhook_notifications
+    WHERE organization_id = ?1 GROUP BY organization_id, type";
 
 /// How many notifications wait to be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,8 +51,9 @@ impl OutboxBacklog {
 
 /// Counts the notifications that wait for the endpoints of an organization, also for disabled ones. Stops at `most`.
 pub(crate) fn count_of_organization(tx: &Transaction<'_>, organization: OrganizationId, most: u64) -> Result<u64> {
-    let mut waiting = fan_outs::count_remaining(tx, organization)?;
-    for endpoint in subscribed_endpoints::existing(tx, organization)?.into_keys() {
+    let stored = stored(tx, COUNT_STORED_OF, &[organization.into()])?;
+    let mut waiting = stored.iter().map(|stored| stored.rows).sum::<u64>();
+    for endpoint in subscribed_endpoints::ids(tx, organization)? {
         let room = most.saturating_sub(waiting);
         if room == 0 {
             break;
@@ -70,41 +79,40 @@ pub(crate) fn read(tx: &Transaction<'_>) -> Result<OutboxBacklog> {
         }
         Ok(())
     })?;
-    count_fan_outs(tx, &mut backlog)?;
+    for StoredNotifications { rows, since } in stored(tx, COUNT_STORED, &[])? {
+        backlog.waiting += rows;
+        backlog.add_due(rows, now, since.millis());
+    }
     Ok(backlog)
 }
 
-/// Whether the endpoint of a group was deleted, or unsubscribed from the type since.
+/// Whether the endpoint of a group was deleted, or unsubscribed from the type.
 fn is_being_removed(row: &Row<'_>) -> Result<bool> {
-    if row.is_null("generations")? {
+    if row.is_null("events")? {
         return Ok(true);
     }
-    let generations: Generations = row.json("generations")?;
-    let event_type = EventType::from_text(&row.get::<String>("type")?);
-    let generation: i64 = row.get("generation")?;
-    Ok(event_type.is_some_and(|event_type| generations.of(event_type) != generation))
+    let (events, type_name): (String, String) = (row.get("events")?, row.get("type")?);
+    Ok(serde_json::from_str::<Vec<String>>(&events).is_ok_and(|events| !events.contains(&type_name)))
 }
 
-/// Counts the notifications whose rows are still to be inserted.
-fn count_fan_outs(tx: &Transaction<'_>, backlog: &mut OutboxBacklog) -> Result<()> {
-    let mut endpoints = std::collections::BTreeMap::<WebhookId, ExistingEndpoint>::new();
-    let mut endpoints_of: Option<OrganizationId> = None;
-    fan_outs::each(tx, |fan_out: FanOutProgress| {
-        if endpoints_of != Some(fan_out.organization) {
-            endpoints = subscribed_endpoints::existing(tx, fan_out.organization)?;
-            endpoints_of = Some(fan_out.organization);
-        }
-        for (index, (id, generation)) in fan_out.endpoints.iter().enumerate() {
-            let Some(endpoint) = endpoints.get(id) else { continue };
-            if !endpoint.wants(fan_out.event_type, *generation) {
-                continue;
-            }
-            let remaining = u64::try_from(fan_out.remaining(index)).unwrap_or(u64::MAX);
-            backlog.waiting += remaining;
-            if endpoint.enabled {
-                backlog.add_due(remaining, tx.now().millis(), fan_out.created_at.millis());
-            }
-        }
-        Ok(())
-    })
+/// Notifications of one type and organization that are not expanded.
+struct StoredNotifications {
+    /// How many rows of the outbox are to be inserted for them.
+    rows: u64,
+    since: Timestamp,
+}
+
+fn stored(tx: &Transaction<'_>, sql: &str, binds: &[Bind<'_>]) -> Result<Vec<StoredNotifications>> {
+    let groups: Vec<(OrganizationId, String, u64, i64)> = tx.query_all(sql, binds, |row| {
+        Ok((row.get("organization_id")?, row.get("type")?, row.count("number")?, row.get("first_id")?))
+    })?;
+    let mut stored = Vec::new();
+    for (organization, type_name, number, first_id) in groups {
+        let endpoints = subscribed_endpoints::enabled(tx, organization)?;
+        let event_type = EventType::from_text(&type_name);
+        let wanted = endpoints.iter().filter(|endpoint| event_type.is_some_and(|one| endpoint.types.contains(&one)));
+        let rows = number * u64::try_from(wanted.count()).unwrap_or(u64::MAX);
+        stored.push(StoredNotifications { rows, since: time_of(first_id).unwrap_or(tx.now()) });
+    }
+    Ok(stored)
 }

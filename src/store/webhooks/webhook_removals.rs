@@ -2,12 +2,12 @@
 //!
 //! The notifications of an endpoint that is deleted, or unsubscribed from their type, are no longer claimed and counted
 //! from then on. Most endpoints have few of them: the transaction of the change removes one batch. If there are more,
-//! it adds [work](crate::store::work) about the endpoint, which removes the others.
+//! it adds [work](crate::store::work) about the endpoint, which removes the others. Until it is done, the endpoint cannot be
+//! subscribed to a further type, which may be one whose notifications are being removed.
 
 use std::time::Duration;
 
-use super::subscribed_endpoints::{self, Generations};
-use super::webhook_notifications;
+use super::{subscribed_endpoints, webhook_notifications};
 use crate::error::Result;
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{OrganizationId, WebhookId};
@@ -28,19 +28,33 @@ pub(in crate::store) const DELETE_WAITING: &str = "DELETE FROM webhook_outbox
     RETURNING event_id";
 // The history shows what was sent, so that rows are kept until it is deleted.
 pub(in crate::store) const REMOVE_WAITING: &str =
-    "UPDATE webhook_outbox SET state = 'REMOVED', finished_at = ?4, claim = NULL
+    "UPDATE webhook_outbox SET state = 'REMOVED', finished_at = ?3, claim = NULL
     WHERE id IN (SELECT id FROM webhook_outbox
-        WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 AND generation < ?3 LIMIT ?5)";
+        WHERE endpoint_id = ?1 AND state = 'WAITING' AND type = ?2 LIMIT ?4)";
 
 /// Removes what an endpoint, which was deleted or unsubscribed from a type, is no longer to get: one batch at once, and
 /// the rest later.
 pub(in crate::store) fn begin(tx: &Transaction<'_>, organization: OrganizationId, endpoint: WebhookId) -> Result<()> {
-    let key = endpoint.raw();
-    if !work::is_there(tx, KIND, key)? && remove_batch(tx, endpoint)? {
+    if !is_in_progress(tx, endpoint)? && remove_batch(tx, endpoint)? {
         return Ok(());
     }
-    let due_at = tx.now();
+    set(tx, organization, endpoint)
+}
+
+fn set(tx: &Transaction<'_>, organization: OrganizationId, endpoint: WebhookId) -> Result<()> {
+    let (key, due_at) = (endpoint.raw(), tx.now());
     work::set(tx, &KeyedWork { kind: KIND, key, organization, event: None, body: "", due_at })
+}
+
+/// Whether notifications of an endpoint are being removed.
+pub(crate) fn is_in_progress(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
+    work::is_there(tx, KIND, endpoint.raw())
+}
+
+/// Removes a batch for a caller that waits for the end of the removal, in place of an attempt in progress.
+pub(crate) fn go_on_at_once(tx: &Transaction<'_>, organization: OrganizationId, endpoint: WebhookId) -> Result<()> {
+    set(tx, organization, endpoint)?;
+    if remove_batch(tx, endpoint)? { work::cancel(tx, KIND, endpoint.raw()) } else { Ok(()) }
 }
 
 /// Removes a batch. Returns whether nothing is left, or another process removes it.
@@ -54,9 +68,9 @@ pub(crate) fn go_on(tx: &Transaction<'_>, claimed: &ClaimedWork) -> Result<bool>
 
 /// Removes up to a batch of rows. Returns whether these were all.
 fn remove_batch(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
-    let generations = subscribed_endpoints::generations(tx, endpoint)?;
-    let removed = tx.in_parts(BATCH, |part| match &generations {
-        Some(generations) => remove_unsubscribed(tx, endpoint, generations, part),
+    let types = subscribed_endpoints::types(tx, endpoint)?;
+    let removed = tx.in_parts(BATCH, |part| match &types {
+        Some(types) => remove_unsubscribed(tx, endpoint, types, part),
         None => {
             webhook_notifications::delete_rows(tx, Query::changing(DELETE_WAITING), &[endpoint.into(), part.into()])
         }
@@ -65,17 +79,11 @@ fn remove_batch(tx: &Transaction<'_>, endpoint: WebhookId) -> Result<bool> {
 }
 
 /// Removes up to `most` rows. Returns how many.
-fn remove_unsubscribed(
-    tx: &Transaction<'_>,
-    endpoint: WebhookId,
-    generations: &Generations,
-    most: i64,
-) -> Result<usize> {
+fn remove_unsubscribed(tx: &Transaction<'_>, endpoint: WebhookId, types: &[EventType], most: i64) -> Result<usize> {
     let mut removed = 0;
     let mut room = most;
-    for event_type in EventType::ALL {
-        let (type_name, generation) = (event_type.as_str(), generations.of(*event_type));
-        let binds = [endpoint.into(), type_name.into(), generation.into(), tx.id_time().into(), room.into()];
+    for event_type in EventType::ALL.iter().filter(|event_type| !types.contains(event_type)) {
+        let binds = [endpoint.into(), event_type.as_str().into(), tx.id_time().into(), room.into()];
         let changed = tx.execute_counted(REMOVE_WAITING, &binds)?;
         removed += changed;
         room -= i64::try_from(changed).unwrap_or(room).min(room);
@@ -97,9 +105,9 @@ mod tests {
         let store = Store::in_folder(&folder).unwrap();
         let rows = [
             "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES (1, 'body', 500) ON CONFLICT (id) DO NOTHING",
-            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at)
+            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-                SELECT i, 1, 1, 'ticket.issued', 0, 'WAITING', 0, 0 FROM n WHERE i > 0
+                SELECT i, 1, 1, 'ticket.issued', 'WAITING', 0, 0 FROM n WHERE i > 0
                 ON CONFLICT (id) DO NOTHING",
         ];
         store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();

@@ -11,7 +11,7 @@ use crate::model::values::id::WebhookId;
 use crate::store::Store;
 use crate::store::webhooks::attempt_results;
 use crate::store::webhooks::attempts::{self, ClaimRequest};
-use crate::store::webhooks::fan_outs::{self, FanOutKey};
+use crate::store::webhooks::expansion::{self, ExpansionKey};
 use crate::webhook::transport::Transport;
 
 /// Makes all attempts that are due, one after another, and returns how many.
@@ -21,7 +21,7 @@ pub(crate) fn deliver_due(
     transport: Arc<dyn Transport>,
 ) -> Result<usize> {
     let sender = SenderContext::new(Arc::clone(store), environment.clone(), transport, SenderOptions::default());
-    finish_fan_outs(store)?;
+    expand_all(store)?;
     let mut made = 0;
     let mut endpoint = WebhookId::UNKNOWN;
     while let Some(next) = store.read(|tx| attempts::next_endpoint(tx, endpoint))? {
@@ -31,14 +31,18 @@ pub(crate) fn deliver_due(
     Ok(made)
 }
 
-/// Inserts all rows of the fan-outs.
-fn finish_fan_outs(store: &Store) -> Result<()> {
-    while let Some(next) = store.read_one(|tx| fan_outs::next(tx, FanOutKey::FIRST))? {
-        if let Some(fan_out) = store.read_one(|tx| fan_outs::get(tx, next.id))? {
-            store.write(None, move |tx| fan_outs::insert_batch(tx, &fan_out))?;
+/// Expands all notifications.
+fn expand_all(store: &Store) -> Result<()> {
+    loop {
+        let keys = store.read(|tx| expansion::next_keys(tx, &ExpansionKey::FIRST))?;
+        let mut expanded = 0;
+        for key in keys {
+            expanded += store.write(None, move |tx| expansion::expand(tx, &key))?;
+        }
+        if expanded == 0 {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 fn deliver_to(sender: &SenderContext, endpoint: WebhookId) -> Result<usize> {

@@ -4,13 +4,13 @@
 //!
 //! - The [`scheduler`], one thread, assigns free workers to endpoints and does all writing. Each of its
 //!   rounds is one transaction that records the attempts which have finished and claims those which start. It also
-//!   inserts a batch of the rows of a [fan-out](fan_out_scheduler), if there is one.
+//!   [expands](crate::store::webhooks::expansion) the notifications that changes have stored.
 //! - The [workers](worker), up to 64 by default, make the [attempts](attempt). They do not touch the database. One is
 //!   started when there is a batch that none waits for, and ends when it has waited for ten seconds.
 //! - The [`poller`], one thread, finds rows that this process did not queue itself.
 //!
-//! They share a [`SenderContext`]. The store's commit listener and the poller report fan-outs and endpoints with rows
-//! due; the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when
+//! They share a [`SenderContext`]. The store's commit listener and the poller report stored notifications and endpoints with
+//! rows due; the scheduler queues batches of claimed attempts; the workers report finished attempts, and themselves when
 //! they are free.
 //!
 //! # Claims and leases
@@ -46,7 +46,6 @@
 
 mod attempt;
 mod deliver_due;
-mod fan_out_scheduler;
 mod health;
 mod options;
 mod poller;

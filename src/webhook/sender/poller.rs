@@ -1,4 +1,4 @@
-//! The poller thread: finds rows and fan-outs that this process did not queue itself.
+//! The poller thread: finds rows and notifications that this process did not queue itself.
 //!
 //! These are those that were in the file when the sender started, those that other processes queue, and those whose
 //! lease has expired because the process that claimed them ended.
@@ -9,7 +9,7 @@ use super::state::SenderContext;
 use crate::error::Result;
 use crate::model::values::id::WebhookId;
 use crate::store::webhooks::attempts::{self, DueEndpoint};
-use crate::store::webhooks::fan_outs;
+use crate::store::webhooks::expansion;
 
 /// The shortest pause between two scans.
 const MIN_PAUSE: Duration = Duration::from_millis(200);
@@ -42,11 +42,11 @@ pub(super) fn run(sender: &SenderContext) {
 }
 
 /// Reports every enabled endpoint that has waiting rows, with the time at which the first is due, and whether there are
-/// fan-outs.
+/// notifications to expand.
 fn scan(sender: &SenderContext) -> Result<()> {
     scan_endpoints(sender)?;
-    if sender.store.read_one(fan_outs::any)? {
-        sender.report_fan_outs();
+    if sender.store.read_one(expansion::any)? {
+        sender.report_stored();
     }
     Ok(())
 }

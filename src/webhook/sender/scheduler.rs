@@ -1,7 +1,7 @@
 //! The scheduler thread of the webhook sender: assigns free workers to endpoints, and does all the sender's writes.
 //!
-//! Each round with work is one transaction: it inserts a batch of a fan-out, records the attempts that have finished,
-//! and claims the next ones. A busy sender thus needs one commit for many attempts. If other callers wait for the
+//! Each round with work is one transaction: it expands notifications, records the attempts that have finished, and claims
+//! the next ones. A busy sender thus needs one commit for many attempts. If other callers wait for the
 //! writer, the transaction ends early, and the next round does the rest.
 
 use std::collections::BTreeMap;
@@ -9,16 +9,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fan_out_scheduler::FanOutScheduler;
 use super::health::Observation;
 use super::queues::{Assignment, EndpointQueues, WorkerLimits};
-use super::state::{Batch, DAMAGED_PAUSE, DELIVERIES, ENDPOINTS, FAN_OUTS, FinishedAttempt, OUTBOX, SenderContext};
+use super::state::{
+    Batch, DAMAGED_PAUSE, DELIVERIES, ENDPOINTS, FinishedAttempt, NOTIFICATIONS, OUTBOX, SenderContext,
+};
 use super::worker;
 use crate::error::{Error, Result};
 use crate::model::values::id::WebhookId;
 use crate::model::values::timestamp::Timestamp;
+use crate::store::webhooks::attempt_results;
 use crate::store::webhooks::attempts::{self, ClaimRequest, Claims, DueEndpoint};
-use crate::store::webhooks::{attempt_results, fan_outs};
+use crate::store::webhooks::expansion::{self, ExpansionKey};
 use crate::store::{Savepoint, Transaction};
 
 /// The longest sleep between two rounds. It also bounds how late a change of the wall clock is noticed.
@@ -35,9 +37,14 @@ pub(super) struct Scheduler<'s> {
     assigned: Vec<Assignment>,
     /// Endpoints whose rows cannot be read, and until when they are skipped.
     damaged: BTreeMap<WebhookId, Timestamp>,
-    fan_outs: FanOutScheduler,
-    /// Whether the last round has inserted a batch of a fan-out.
-    inserted_last: bool,
+    /// Whether there may be notifications to expand.
+    expands: bool,
+    /// The key that was expanded last: those after it are next.
+    last_key: ExpansionKey,
+    /// Keys whose notifications cannot be expanded, and until when they are skipped.
+    damaged_keys: BTreeMap<ExpansionKey, Timestamp>,
+    /// Whether the last round has expanded notifications.
+    expanded_last: bool,
 }
 
 impl<'s> Scheduler<'s> {
@@ -48,8 +55,10 @@ impl<'s> Scheduler<'s> {
             finished: Vec::new(),
             assigned: Vec::new(),
             damaged: BTreeMap::new(),
-            fan_outs: FanOutScheduler::default(),
-            inserted_last: false,
+            expands: false,
+            last_key: ExpansionKey::FIRST,
+            damaged_keys: BTreeMap::new(),
+            expanded_last: false,
         }
     }
 
@@ -90,16 +99,13 @@ impl<'s> Scheduler<'s> {
     /// Waits for events and updates the queues. Returns whether the sender is closed.
     fn collect_events(&mut self) -> bool {
         let sleep = match self.queues.next_timer() {
-            _ if self.has_pending() => Duration::ZERO,
+            _ if self.has_pending() || self.expands => Duration::ZERO,
             Some(at) => at.duration_since(self.sender.environment.now()).unwrap_or_default(),
             None => MAX_SLEEP,
         };
-        let sleep = sleep.min(self.fan_outs.next_batch_in().unwrap_or(MAX_SLEEP)).min(MAX_SLEEP);
-        let mut state = self.sender.wait_for_events(sleep);
+        let mut state = self.sender.wait_for_events(sleep.min(MAX_SLEEP));
         let due = std::mem::take(&mut state.due);
-        if std::mem::take(&mut state.fan_outs) {
-            self.fan_outs.look_for_more();
-        }
+        self.expands |= std::mem::take(&mut state.stored);
         let finished = std::mem::take(&mut state.finished);
         let freed = std::mem::take(&mut state.freed);
         let stopping = state.stopping;
@@ -185,30 +191,26 @@ impl<'s> Scheduler<'s> {
         Ok(())
     }
 
-    /// Records the finished attempts, inserts a batch of rows of a fan-out, and claims the next attempts in one
+    /// Records the finished attempts, expands notifications, and claims the next attempts in one
     /// transaction. What it leaves because others wait for it is kept for the next round. If it fails, the results are
     /// kept and the workers are free again.
     fn write(&mut self) -> Result<()> {
         let stopping = self.sender.state().stopping;
-        if stopping {
-            self.fan_outs.stop();
-        }
-        // A round with a batch leaves everything else to the next one if others wait, so there are not two in a row
-        // while there is something else.
-        let fan_out = if std::mem::take(&mut self.inserted_last) && self.has_pending() {
-            None
-        } else {
-            let report = |id, error: &Error| self.sender.report_skipped(FAN_OUTS, &id, error);
-            self.fan_outs.next(&self.sender.store, self.sender.environment.now(), report).map(Arc::new)
+        self.expands &= !stopping;
+        // A round that expands leaves everything else to the next one if others wait, so there are not two in a row while
+        // there is something else.
+        let keys = match std::mem::take(&mut self.expanded_last) && self.has_pending() {
+            true => Vec::new(),
+            false => self.keys_to_expand()?,
         };
-        self.inserted_last = fan_out.is_some();
+        self.expanded_last = !keys.is_empty();
         let mut assignments = std::mem::take(&mut self.assigned);
         if stopping {
             self.free_workers(assignments.drain(..));
         } else {
             assignments.extend(self.queues.assign());
         }
-        if self.finished.is_empty() && assignments.is_empty() && fan_out.is_none() {
+        if self.finished.is_empty() && assignments.is_empty() && keys.is_empty() {
             return Ok(());
         }
         // Read before the claims, so that every later change of an endpoint is noticed.
@@ -216,22 +218,28 @@ impl<'s> Scheduler<'s> {
         for assignment in &assignments {
             changes.push(self.sender.store.endpoint_changes(assignment.endpoint));
         }
-        let inserts_rows = fan_out.is_some();
         let finished = self.finished.clone();
         let wanted = assignments.clone();
+        let to_expand = keys.clone();
         let written = self.sender.store.write(None, move |tx| {
-            // First, because it locks endpoints, and the rest locks rows of the outbox.
-            let inserted = match &fan_out {
-                Some(fan_out) => tx.savepoint(|tx| fan_outs::insert_batch(tx, fan_out))?,
-                None => Savepoint::Released(()),
-            };
-            let fan_out = match inserted {
-                Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
-                inserted => inserted,
-            };
+            // First, because it locks organizations, and the rest locks rows of the outbox.
+            let (mut expanded, mut rows) = (Vec::new(), 0);
+            for key in &to_expand {
+                match tx.savepoint(|tx| expansion::expand(tx, key))? {
+                    Savepoint::RolledBack(error) if error.concerns_all_rows() => return Err(error),
+                    Savepoint::Released(inserted) => {
+                        rows += inserted;
+                        expanded.push(Ok(inserted));
+                    }
+                    Savepoint::RolledBack(error) => expanded.push(Err(error)),
+                }
+                if rows >= expansion::BATCH || tx.should_end() {
+                    break;
+                }
+            }
             let mut claims = Vec::new();
-            if inserts_rows && tx.others_wait() {
-                return Ok((0, claims, fan_out));
+            if !to_expand.is_empty() && tx.others_wait() {
+                return Ok((0, claims, expanded));
             }
             let recorded = record_all(tx, &finished)?;
             for Assignment { endpoint, workers, max_attempts } in wanted.iter().copied() {
@@ -245,9 +253,9 @@ impl<'s> Scheduler<'s> {
                     claim => claims.push(claim),
                 }
             }
-            Ok((recorded, claims, fan_out))
+            Ok((recorded, claims, expanded))
         });
-        let (recorded, claims, fan_out) = match written {
+        let (recorded, claims, expanded) = match written {
             Ok(written) => written,
             Err(error) => {
                 self.free_workers(assignments);
@@ -262,13 +270,7 @@ impl<'s> Scheduler<'s> {
                 .report_due(released.iter().map(|finished| DueEndpoint { id: finished.attempt.endpoint_id, at }));
         }
         self.assigned = assignments.split_off(claims.len());
-        if inserts_rows {
-            self.fan_outs.pause(self.sender.store.writes_waiting());
-        }
-        if let Savepoint::RolledBack(error) = fan_out {
-            let skipped = self.fan_outs.skip_last(self.sender.environment.now());
-            self.sender.report_skipped(FAN_OUTS, &skipped, &error);
-        }
+        self.record_expanded(keys, expanded);
         let mut batches = Vec::new();
         for (index, claim) in claims.into_iter().enumerate() {
             batches.extend(self.batches_of(assignments[index], changes[index], claim));
@@ -276,6 +278,37 @@ impl<'s> Scheduler<'s> {
         self.sender.start_batches(batches);
         worker::start_needed(self.sender);
         Ok(())
+    }
+
+    /// The next keys whose notifications are to be expanded.
+    fn keys_to_expand(&mut self) -> Result<Vec<ExpansionKey>> {
+        if !self.expands {
+            return Ok(Vec::new());
+        }
+        let now = self.sender.environment.now();
+        self.damaged_keys.retain(|_, until| *until > now);
+        let mut keys = self.sender.store.read(|tx| expansion::next_keys(tx, &self.last_key))?;
+        keys.retain(|key| !self.damaged_keys.contains_key(key));
+        self.expands = !keys.is_empty();
+        Ok(keys)
+    }
+
+    /// Records what became of keys. If no row was inserted, another process does it, or a change of endpoints
+    /// is in progress: the poller finds what is left.
+    fn record_expanded(&mut self, keys: Vec<ExpansionKey>, expanded: Vec<Result<usize>>) {
+        let mut rows = 0;
+        for (key, expanded) in keys.into_iter().zip(expanded) {
+            self.last_key = key.clone();
+            match expanded {
+                Ok(inserted) => rows += inserted,
+                Err(error) => {
+                    self.sender.report_skipped(NOTIFICATIONS, &key.organization, &error);
+                    let until = self.sender.environment.now().saturating_add(DAMAGED_PAUSE);
+                    self.damaged_keys.insert(key, until);
+                }
+            }
+        }
+        self.expands &= rows > 0 || !self.expanded_last;
     }
 
     fn free_workers(&mut self, assignments: impl IntoIterator<Item = Assignment>) {
@@ -405,9 +438,9 @@ mod tests {
             "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
                 VALUES (1, 1, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0)",
             "INSERT INTO webhook_notifications (id, body, outbox_rows) VALUES (1, 'body', 200)",
-            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, generation, state, due_at, created_at)
+            "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
-                SELECT i, 1, 1, 'ticket.issued', 0, 'WAITING', 0, 0 FROM n WHERE i > 0",
+                SELECT i, 1, 1, 'ticket.issued', 'WAITING', 0, 0 FROM n WHERE i > 0",
         ];
         store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
         store

@@ -25,7 +25,7 @@ const MAX_IDLE: Duration = Duration::from_secs(10);
 /// The tables whose rows may be skipped.
 pub(super) const DELIVERIES: &str = "webhook_deliveries";
 pub(super) const ENDPOINTS: &str = "webhook_endpoints";
-pub(super) const FAN_OUTS: &str = "webhook_fan_outs";
+pub(super) const NOTIFICATIONS: &str = "webhook_notifications";
 pub(super) const OUTBOX: &str = "webhook_outbox";
 
 pub(super) struct SenderContext {
@@ -46,8 +46,8 @@ pub(super) struct SenderContext {
 pub(super) struct SenderState {
     /// Endpoints with a row due at some time, for the scheduler.
     pub(super) due: BTreeMap<WebhookId, Timestamp>,
-    /// Whether there may be fan-outs, for the scheduler.
-    pub(super) fan_outs: bool,
+    /// Whether there may be notifications to expand, for the scheduler.
+    pub(super) stored: bool,
     /// Claimed attempts that no worker has started yet.
     pub(super) batches: VecDeque<Batch>,
     /// Attempts that have finished, for the scheduler to record.
@@ -138,7 +138,7 @@ impl SenderContext {
         let idle = |state: &mut SenderState| {
             let no_results = state.finished.is_empty() && state.freed.is_empty();
             // A sender that stops starts no attempts, so due endpoints do not matter to it.
-            let nothing_new = if state.stopping { !state.closed } else { state.due.is_empty() && !state.fan_outs };
+            let nothing_new = if state.stopping { !state.closed } else { state.due.is_empty() && !state.stored };
             no_results && nothing_new
         };
         let waited = self.scheduler_wakeup.wait_timeout_while(self.state(), timeout, idle);
@@ -202,9 +202,9 @@ impl SenderContext {
         self.scheduler_wakeup.notify_one();
     }
 
-    /// Tells the scheduler that there may be fan-outs.
-    pub(super) fn report_fan_outs(&self) {
-        self.state().fan_outs = true;
+    /// Tells the scheduler that there may be notifications to expand.
+    pub(super) fn report_stored(&self) {
+        self.state().stored = true;
         self.scheduler_wakeup.notify_one();
     }
 
@@ -290,8 +290,8 @@ impl SenderContext {
 
 impl CommitListener for SenderContext {
     fn on_commit(&self, work: &CommittedWork) {
-        if work.fan_outs {
-            self.report_fan_outs();
+        if work.stored {
+            self.report_stored();
         }
         if !work.endpoints.is_empty() {
             // New rows are due now, even if the clock was set back.

@@ -10,13 +10,13 @@ use ticketing::TicketingService;
 use ticketing::door::{ScanOutcome, UploadScans};
 use ticketing::error::Reason;
 use ticketing::ticket::CheckInTicket;
-use ticketing::ticket_type::TicketType;
 use ticketing::webhook::{EventType, UpdateWebhook};
 
 use crate::common::door::let_in;
 use crate::common::invariants::assert_consistent;
-use crate::common::statement_proxy::{Edit, WITHOUT_KEY_LOCKS, WITHOUT_ROW_LOCKS};
+use crate::common::statement_proxy::{Edit, WITHOUT_EXPANSION_LOCKS, WITHOUT_KEY_LOCKS, WITHOUT_ROW_LOCKS};
 use crate::common::threads::run_at_once;
+use crate::common::transport::FakeTransport;
 use crate::common::webhooks::wait_until;
 use crate::common::*;
 
@@ -36,7 +36,10 @@ macro_rules! needs_server {
 fn servers(fixture: &Fixture, edits: &'static [Edit]) -> [TicketingService; 2] {
     [(); 2].map(|()| {
         fixture.service_behind_proxy(edits, |builder| {
-            builder.payment_gateway(fixture.gateway.clone()).max_reserved_per_customer(10)
+            builder
+                .payment_gateway(fixture.gateway.clone())
+                .max_reserved_per_customer(10)
+                .webhook_transport(FakeTransport::succeeding())
         })
     })
 }
@@ -261,24 +264,22 @@ fn control_without_the_lock_of_the_organization_an_order_follows_its_suspension(
     assert!(order_follows_suspension(&WITHOUT_ROW_LOCKS));
 }
 
-/// The lock at which a transaction waits that queues a notification.
+/// The lock at which a transaction waits that inserts a row of the outbox.
 const QUEUED: i64 = 1;
 
-/// Unsubscribes a webhook endpoint while a ticket is being issued at the other server. Returns how many notifications
-/// stay queued that nobody will send.
+/// Unsubscribes a webhook endpoint while the other server inserts a row for it. Returns how many rows are left that nobody
+/// will send.
 fn left_in_the_outbox(edits: &'static [Edit]) -> i64 {
     let fixture = Fixture::without_gateway();
-    let [seller, _] = servers(&fixture, edits);
+    let [sender, _] = servers(&fixture, edits);
     let webhook = fixture.webhook([EventType::TicketIssued, EventType::OrderCancelled]).endpoint.id;
-    let ticket_type: &TicketType = fixture.default_ticket_type();
+    fixture.issue(fixture.default_ticket_type(), 1);
     let blocker = fixture.database();
     blocker.trigger("wait", "AFTER INSERT ON webhook_outbox", "TRUE", "PERFORM pg_advisory_xact_lock(1)");
     blocker.run(&format!("SELECT pg_advisory_lock({QUEUED})"));
     std::thread::scope(|scope| {
-        let request = ticketing::ticket::IssueTickets::new(ticket_type.id, new_customer(), 1);
-        let (seller, caller) = (&seller, &fixture.caller);
-        let issuing = scope.spawn(move || seller.issue_tickets(caller, request));
-        until_blocked(&fixture, &issuing, 0);
+        let sending = scope.spawn(|| sender.deliver_due_webhooks());
+        until_blocked(&fixture, &sending, 0);
         let unsubscribing = scope.spawn(|| {
             let mut changes = UpdateWebhook::default();
             changes.events = Change::Set(vec![EventType::OrderCancelled]);
@@ -286,7 +287,7 @@ fn left_in_the_outbox(edits: &'static [Edit]) -> i64 {
         });
         until_blocked(&fixture, &unsubscribing, 1);
         blocker.run(&format!("SELECT pg_advisory_unlock({QUEUED})"));
-        issuing.join().unwrap().expect("issued");
+        sending.join().unwrap().expect("sent");
         unsubscribing.join().unwrap().expect("unsubscribed");
     });
     fixture.service.run_maintenance().expect("a run");
@@ -298,13 +299,51 @@ fn left_in_the_outbox(edits: &'static [Edit]) -> i64 {
 }
 
 #[test]
-fn what_is_queued_during_an_unsubscription_is_removed() {
+fn what_is_expanded_during_an_unsubscription_is_removed() {
     needs_server!();
     assert_eq!(left_in_the_outbox(&[]), 0);
 }
 
 #[test]
-fn control_without_the_lock_of_the_endpoint_a_notification_is_left_after_the_unsubscription() {
+fn control_without_the_lock_of_the_organization_a_row_is_left_after_the_unsubscription() {
     needs_server!();
     assert_eq!(left_in_the_outbox(&WITHOUT_ROW_LOCKS), 1);
+}
+
+/// Expands a notification at both servers at once. Returns how many rows there are for its only endpoint.
+fn rows_of_two_expansions(edits: &'static [Edit]) -> i64 {
+    let fixture = Fixture::without_gateway();
+    let [first, second] = servers(&fixture, edits);
+    fixture.webhook([EventType::TicketIssued]);
+    fixture.issue(fixture.default_ticket_type(), 1);
+    let blocker = fixture.database();
+    blocker.trigger("wait", "AFTER INSERT ON webhook_outbox", "TRUE", "PERFORM pg_advisory_xact_lock(1)");
+    blocker.run(&format!("SELECT pg_advisory_lock({QUEUED})"));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| first.deliver_due_webhooks());
+        until_blocked(&fixture, &first, 0);
+        let second = scope.spawn(|| second.deliver_due_webhooks());
+        until_blocked(&fixture, &second, 1);
+        blocker.run(&format!("SELECT pg_advisory_unlock({QUEUED})"));
+        for sent in [first, second] {
+            sent.join().unwrap().expect("sent");
+        }
+    });
+    let rows = fixture.stored("SELECT COUNT(*) FROM webhook_outbox");
+    if rows > 1 {
+        fixture.skip_final_check();
+    }
+    rows
+}
+
+#[test]
+fn two_servers_that_expand_a_notification_at_once_insert_its_rows_once() {
+    needs_server!();
+    assert_eq!(rows_of_two_expansions(&[]), 1);
+}
+
+#[test]
+fn control_without_its_locks_a_notification_is_expanded_twice() {
+    needs_server!();
+    assert_eq!(rows_of_two_expansions(&WITHOUT_EXPANSION_LOCKS), 2);
 }

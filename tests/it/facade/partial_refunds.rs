@@ -117,7 +117,10 @@ fn tickets_are_cancelled_and_their_share_is_refunded_until_the_last_one_cancels_
         (eur(1000), eur(334), eur(0))
     );
     assert_eq!((figures.tickets_cancelled, figures.orders_by_status.completed), (1, 1));
-    let notifications = || fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE type = 'order.cancelled'");
+    let notifications = || {
+        fixture.expand();
+        fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE type = 'order.cancelled'")
+    };
     assert_eq!(notifications(), 0);
 
     let last = refund_tickets(&fixture, order.id, &tickets[1..]);

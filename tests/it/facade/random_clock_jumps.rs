@@ -164,7 +164,8 @@ impl World {
         let overdue =
             format!("SELECT COUNT(*) FROM orders WHERE status = 'PENDING' AND hold_until <= {}", self.right.millis());
         assert_eq!(database.value::<i64>(&overdue), 0, "holds are left");
-        let unsent = "SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED'";
+        let unsent = "SELECT (SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED')
+        + (SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL)";
         assert_eq!(database.value::<i64>(unsent), 0, "notifications are left");
     }
 }

@@ -1,4 +1,4 @@
-//! Many notifications for many endpoints: the transaction of the change inserts few rows, and the sender the others.
+//! Notifications for many endpoints: the transaction of the change stores them once, and the sender inserts their rows.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,9 +18,6 @@ use ticketing::ticket::{CheckInTicket, IssueTickets};
 use ticketing::ticket_type::{CreateTicketType, TicketType};
 use ticketing::webhook::{CreateWebhook, EVENT_ID_HEADER, EventType};
 use ticketing::{Amount, Caller, Change};
-
-/// The most rows that a transaction inserts for all endpoints.
-const MAX_DIRECT: i64 = 256;
 
 fn free_type(fixture: &Fixture) -> TicketType {
     fixture.ticket_type_with(fixture.default_event(), |new| {
@@ -45,22 +42,16 @@ fn outbox_rows(fixture: &Fixture) -> i64 {
     fixture.stored("SELECT COUNT(*) FROM webhook_outbox")
 }
 
-fn fan_outs(fixture: &Fixture) -> i64 {
-    fixture.stored("SELECT COUNT(*) FROM webhook_fan_outs")
-}
-
 fn deliver(fixture: &Fixture) -> usize {
     fixture.service.deliver_due_webhooks().expect("delivered")
 }
 
-/// Logs the size of every batch of rows in a table.
-fn log_batches(fixture: &Fixture) {
-    let database = fixture.database();
-    database.run("CREATE TABLE batches (size BIGINT)");
-    let (one, last) =
-        ("INSERT INTO batches VALUES (new.done - old.done)", "INSERT INTO batches VALUES (old.total - old.done)");
-    database.trigger("one_more", "AFTER UPDATE OF done ON webhook_fan_outs", "TRUE", one);
-    database.trigger("the_last", "AFTER DELETE ON webhook_fan_outs", "TRUE", last);
+/// Lets the sender insert rows, and make no attempt.
+fn expand(fixture: &Fixture) {
+    let is_claim = "new.claim IS NOT NULL";
+    fixture.database().refuse("no_attempt", "BEFORE UPDATE ON webhook_outbox", is_claim);
+    fixture.service.deliver_due_webhooks().expect_err("no attempt");
+    fixture.database().end_trigger("no_attempt");
 }
 
 /// The ids of the notifications in the order in which they were sent to this endpoint.
@@ -86,37 +77,21 @@ fn the_largest_order_inserts_no_more_rows_for_a_hundred_endpoints_than_for_one()
         fixture.all_rows().len() - before
     };
     let for_one = added_by_order();
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (501, 0));
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 501));
     endpoints.extend((1..100).map(|_| add()));
-    // The customer exists since the first order. There is one fan-out for the order, and one for its tickets.
-    assert_eq!(added_by_order(), for_one - 1 + 2);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (2 * 501, 2));
-    assert_eq!(fixture.service.statistics().webhooks.queued, 501 + 100 * 501);
-    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 501 + 100 * 501);
+    // The customer exists since the first order.
+    assert_eq!(added_by_order(), for_one - 1);
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 2 * 501));
+    // Both orders are for the endpoints of now.
+    let waiting = || fixture.service.backlog().expect("a backlog").webhooks_waiting;
+    assert_eq!((fixture.service.statistics().webhooks.queued, waiting()), (0, 2 * 100 * 501));
 
-    // Disabled endpoints get their rows too, and none is sent.
-    fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
-    log_batches(&fixture);
-    assert_eq!(deliver(&fixture), 0);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (501 + 100 * 501, 0));
-    assert_eq!(fixture.stored("SELECT SUM(size) FROM batches"), 99 * 501);
-    assert_eq!(fixture.stored("SELECT MAX(size) FROM batches"), MAX_DIRECT);
-    assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 501 + 100 * 501);
+    expand(&fixture);
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (2 * 100 * 501, 0));
+    assert_eq!((fixture.service.statistics().webhooks.queued, waiting()), (2 * 100 * 501, 2 * 100 * 501));
     let per_endpoint = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
-        HAVING COUNT(*) = 501 AND COUNT(DISTINCT event_id) = 501) AS complete";
-    assert_eq!(fixture.stored(per_endpoint), 99, "the first one has those of both orders");
-}
-
-#[test]
-fn few_notifications_are_queued_for_every_endpoint_in_the_transaction() {
-    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
-    let free = free_type(&fixture);
-    endpoints(&fixture, 0..64);
-    fixture.order(&free, 4);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (MAX_DIRECT, 0));
-    endpoint(&fixture, &fixture.caller, "last");
-    fixture.order(&free, 4);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (MAX_DIRECT + 4, 1));
+        HAVING COUNT(*) = 1002 AND COUNT(DISTINCT event_id) = 1002) AS complete";
+    assert_eq!(fixture.stored(per_endpoint), 100);
 }
 
 #[test]
@@ -147,70 +122,77 @@ fn every_endpoint_gets_the_same_notifications_in_the_same_order_as_of_the_time_o
 }
 
 #[test]
-fn endpoints_that_change_before_their_rows_are_inserted_get_what_they_would_have_got() {
+fn notifications_are_for_the_endpoints_that_are_enabled_and_subscribed_when_their_rows_are_inserted() {
     let transport = FakeTransport::succeeding();
     let fixture = Fixture::with_transport(&transport);
     let service = &fixture.service;
-    let ids = endpoints(&fixture, 0..30);
+    let ids = endpoints(&fixture, 0..10);
     fixture.set_webhook_enabled(ids[9], false);
-    fixture.order(&free_type(&fixture), 10);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
-    let waiting = || fixture.service.backlog().expect("a backlog").webhooks_waiting;
-    let due = || fixture.service.backlog().expect("a backlog").webhooks_due;
-    assert_eq!((waiting(), due()), (290, 290));
+    let free = free_type(&fixture);
+    fixture.order(&free, 10);
+    let backlog = || fixture.service.backlog().expect("a backlog");
+    let (waiting, due) = (|| backlog().webhooks_waiting, || backlog().webhooks_due);
+    assert_eq!((waiting(), due()), (90, 90));
 
-    // Index 0 has its rows already, and 9 was disabled.
-    let resubscribe = |id: WebhookId| {
-        fixture.set_webhook_events(id, &[EventType::OrderCompleted]);
-        fixture.set_webhook_events(id, &[EventType::TicketIssued]);
-    };
-    for index in [0, 1] {
-        service.delete_webhook(&fixture.caller, ids[index]).expect("deleted");
-    }
-    resubscribe(ids[2]);
-    fixture.set_webhook_events(ids[3], &[EventType::OrderCompleted]);
-    fixture.set_webhook_enabled(ids[4], false);
-    for index in [5, 9] {
+    service.delete_webhook(&fixture.caller, ids[0]).expect("deleted");
+    fixture.set_webhook_events(ids[1], &[EventType::OrderCompleted]);
+    fixture.set_webhook_events(ids[2], &[EventType::OrderCompleted]);
+    fixture.set_webhook_events(ids[2], &[EventType::TicketIssued]);
+    fixture.set_webhook_enabled(ids[3], false);
+    fixture.set_webhook_url(ids[4], "https://example.com/moved/");
+    fixture.update_webhook(ids[5], |changes| changes.description = Change::Set(Some("another".to_owned())));
+    let both = [EventType::OrderCompleted, EventType::TicketIssued];
+    fixture.set_webhook_events(ids[6], &both);
+    fixture.set_webhook_enabled(ids[9], true);
+    endpoint(&fixture, &fixture.caller, "new");
+    assert_eq!((waiting(), due()), (80, 80));
+    assert_eq!(deliver(&fixture), 80);
+    let counts: Vec<_> = (0..10).map(|index| sent_to(&transport, &index.to_string()).len()).collect();
+    assert_eq!(counts, [0, 0, 10, 0, 0, 10, 10, 10, 10, 10]);
+    assert_eq!((sent_to(&transport, "moved").len(), sent_to(&transport, "new").len()), (10, 10));
+    assert_eq!((waiting(), due()), (0, 0));
+
+    // Rows wait for a disabled endpoint, and go with the subscription.
+    fixture.issue(&free, 1);
+    expand(&fixture);
+    for index in [5, 6] {
         fixture.set_webhook_enabled(ids[index], false);
+    }
+    fixture.set_webhook_events(ids[6], &[EventType::OrderCompleted]);
+    fixture.set_webhook_events(ids[6], &both);
+    assert_eq!((waiting(), due()), (7, 6));
+    assert_eq!(deliver(&fixture), 6);
+    for index in [5, 6] {
         fixture.set_webhook_enabled(ids[index], true);
     }
-    fixture.set_webhook_url(ids[6], "https://example.com/moved/");
-    fixture.update_webhook(ids[7], |changes| changes.description = Change::Set(Some("another".to_owned())));
-    let both = [EventType::OrderCompleted, EventType::TicketIssued];
-    fixture.set_webhook_events(ids[8], &both);
-    endpoint(&fixture, &fixture.caller, "new");
-    assert_eq!((waiting(), due()), (290 - 4 * 10, 290 - 5 * 10));
-    assert_eq!(deliver(&fixture), 290 - 5 * 10);
-    let counts: Vec<_> = (0..10).map(|index| sent_to(&transport, &index.to_string()).len()).collect();
-    assert_eq!(counts, [0, 0, 0, 0, 0, 10, 0, 10, 10, 0]);
-    assert_eq!((sent_to(&transport, "moved").len(), sent_to(&transport, "new").len()), (10, 0));
-    assert_eq!((waiting(), due()), (10, 0));
-
-    fixture.set_webhook_enabled(ids[4], true);
-    assert_eq!(deliver(&fixture), 10);
-    assert_eq!(sent_to(&transport, "4").len(), 10);
-    assert_eq!(waiting(), 0);
-    // What is queued from now on is for all of them again.
-    fixture.issue(&free_type(&fixture), 1);
-    assert_eq!(deliver(&fixture), 30 - 2 - 1 + 1);
-    assert_eq!(sent_to(&transport, "2").len(), 1);
+    assert_eq!(deliver(&fixture), 1);
 }
 
 #[test]
-fn a_notification_for_more_endpoints_than_a_batch_is_queued_in_several() {
+fn a_notification_that_no_endpoint_wants_any_more_is_deleted() {
+    let fixture = Fixture::with_transport(&FakeTransport::succeeding());
+    let ids = endpoints(&fixture, 0..2);
+    let free = free_type(&fixture);
+    fixture.issue(&free, 3);
+    fixture.set_webhook_enabled(ids[0], false);
+    fixture.set_webhook_events(ids[1], &[EventType::OrderCompleted]);
+    assert_eq!((deliver(&fixture), fixture.stored("SELECT COUNT(*) FROM webhook_notifications")), (0, 0));
+    // Nor is any stored from now on.
+    fixture.issue(&free, 3);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM webhook_notifications"), 0);
+}
+
+#[test]
+fn a_notification_for_more_endpoints_than_a_batch_is_queued_for_all_of_them() {
     let transport = FakeTransport::new(|_, _, _| respond(500));
     let fixture = Fixture::with_transport(&transport);
     // Version 0.1 had no limit.
     fixture.insert_ticket_webhooks(600, "https://example.com/");
-    log_batches(&fixture);
     fixture.issue(fixture.default_ticket_type(), 2);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (2, 1));
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 2));
     let backlog = || fixture.service.backlog().expect("a backlog").webhooks_waiting;
     assert_eq!(backlog(), 1200);
     assert_eq!(deliver(&fixture), 1200);
-    // Each batch locks the fan-out first, with an UPDATE that changes nothing.
-    let sizes: Vec<i64> = fixture.database().column("SELECT size FROM batches WHERE size > 0");
-    assert_eq!(sizes, [256, 256, 256, 256, 1198 - 4 * 256]);
     let complete = "SELECT COUNT(*) FROM (SELECT endpoint_id FROM webhook_outbox GROUP BY endpoint_id
         HAVING COUNT(*) = 2 AND COUNT(DISTINCT event_id) = 2) AS complete";
     assert_eq!(fixture.stored(complete), 600);
@@ -223,12 +205,12 @@ fn a_batch_that_fails_is_inserted_later_as_a_whole() {
     let fixture = Fixture::with_transport(&transport);
     endpoints(&fixture, 0..60);
     fixture.order(&free_type(&fixture), 10);
-    let rows = 10 + 59 * 10;
-    // The second batch fails in its middle.
-    let many = "(SELECT COUNT(*) FROM webhook_outbox) > 400";
+    let rows = 60 * 10;
+    // It fails in its middle.
+    let many = "(SELECT COUNT(*) FROM webhook_outbox) >= 400";
     fixture.database().refuse("crash", "BEFORE INSERT ON webhook_outbox", many);
-    fixture.service.deliver_due_webhooks().expect_err("the second batch fails");
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10 + 256, 1));
+    fixture.service.deliver_due_webhooks().expect_err("the batch fails");
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 10));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 600);
     fixture.database().end_trigger("crash");
     // The next program on the file.
@@ -268,7 +250,7 @@ fn a_backup_has_the_notifications_whose_rows_are_not_inserted_yet() {
 }
 
 #[test]
-fn cancelling_an_event_with_many_orders_inserts_few_rows_in_each_transaction() {
+fn cancelling_an_event_with_many_orders_stores_one_notification_for_each() {
     let fixture = Fixture::with_transport(&FakeTransport::succeeding());
     let database = fixture.database();
     for _ in 0..100 {
@@ -281,30 +263,26 @@ fn cancelling_an_event_with_many_orders_inserts_few_rows_in_each_transaction() {
     }
     assert_eq!(outbox_rows(&fixture), 0);
     fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled");
-    // In each transaction, the rows of two orders for all endpoints, and one for each of the others. With PostgreSQL, a
-    // transaction cancels at most 50 orders.
-    let transactions = if database::is_file() { 1 } else { 2 };
-    let others = 100 - 2 * transactions;
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (200 * transactions + others, others));
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 100));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 100 * 100);
 }
 
 #[test]
-fn a_failed_commit_leaves_no_fan_out() {
+fn a_failed_commit_leaves_no_notification() {
     let fixture = Fixture::with_transport(&FakeTransport::succeeding());
     endpoints(&fixture, 0..60);
     let free = free_type(&fixture);
     // A deferred foreign key, so that the commit itself fails.
     let database = fixture.database();
     database.run("CREATE TABLE broken (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
-    database.trigger("break_commit", "AFTER INSERT ON webhook_fan_outs", "TRUE", "INSERT INTO broken VALUES (0)");
+    database.trigger("break_commit", "AFTER INSERT ON webhook_notifications", "TRUE", "INSERT INTO broken VALUES (0)");
     fixture.try_order(&free, 10).expect_err("the commit fails");
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (0, 0));
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 0));
     assert_eq!(fixture.service.backlog().expect("a backlog").webhooks_waiting, 0);
     database.end_trigger("break_commit");
     database.run("DROP TABLE broken");
     fixture.order(&free, 10);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (10, 1));
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (0, 10));
 }
 
 /// A caller with an API key.
@@ -334,10 +312,9 @@ fn rows_that_the_sender_inserts_later_count_for_the_quota_of_the_order() {
     fixture.service.create_event(&other, new_event(|_| {})).expect("another organization is not refused");
 
     // What the sender inserts without any request is what was counted, and at most one order more.
-    fixture.database().run("UPDATE webhook_endpoints SET enabled = 0");
-    deliver(&fixture);
-    assert_eq!((outbox_rows(&fixture), fan_outs(&fixture)), (100 * 101 * accepted, 0));
-    let bytes = fixture.stored("SELECT CAST(SUM(64 + LENGTH(type) + LENGTH(state)) AS BIGINT) FROM webhook_outbox");
+    expand(&fixture);
+    assert_eq!((outbox_rows(&fixture), fixture.stored_notifications()), (100 * 101 * accepted, 0));
+    let bytes = fixture.stored("SELECT CAST(SUM(56 + LENGTH(type) + LENGTH(state)) AS BIGINT) FROM webhook_outbox");
     let bytes = u64::try_from(bytes).expect("a size");
     assert!(bytes <= QUOTA + QUOTA / 3, "{bytes}");
     assert!(bytes > QUOTA / 2, "{bytes}");

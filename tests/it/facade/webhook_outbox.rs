@@ -473,7 +473,7 @@ fn a_failed_commit_leaves_neither_the_change_nor_its_notification() {
     // A deferred foreign key, so that the commit itself fails.
     run_sql("CREATE TABLE broken (id BIGINT REFERENCES organizations (id) DEFERRABLE INITIALLY DEFERRED)");
     let database = fixture.database();
-    database.trigger("break_commit", "AFTER INSERT ON webhook_outbox", "TRUE", "INSERT INTO broken VALUES (0)");
+    database.trigger("break_commit", "AFTER INSERT ON webhook_notifications", "TRUE", "INSERT INTO broken VALUES (0)");
     let before = fixture.all_rows();
     let fails = |result: ticketing::Result<()>| assert!(matches!(result, Err(Error::Store(_))), "{result:?}");
     fails(fixture.try_order(&free, 1).map(drop));

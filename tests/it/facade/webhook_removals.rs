@@ -26,8 +26,8 @@ fn endpoint(fixture: &Fixture, name: &str, types: &[EventType]) -> WebhookId {
 fn queue(fixture: &Fixture, endpoint: WebhookId, number: i64) {
     fixture.order(&fixture.new_ticket_type(0, 10), 1);
     let copy = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2 - 1)
-        INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at, generation)
-        SELECT (SELECT MAX(id) FROM webhook_outbox) + n.i, endpoint_id, event_id, type, state, due_at, created_at, generation
+        INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
+        SELECT (SELECT MAX(id) FROM webhook_outbox) + n.i, endpoint_id, event_id, type, state, due_at, created_at
         FROM n, webhook_outbox o WHERE o.id = ?1";
     let rows = fixture.outbox();
     for row in rows.iter().filter(|row| row.webhook == endpoint) {
@@ -75,6 +75,7 @@ fn a_deleted_endpoint_with_many_rows_is_gone_at_once_and_its_rows_go_in_batches(
     let (fixture, id) = fixture_with(&transport, 1250);
     let other = endpoint(&fixture, "other", &[TicketIssued]);
     fixture.issue(fixture.default_ticket_type(), 1);
+    fixture.expand();
     log_removals(&fixture);
     fixture.service.delete_webhook(&fixture.caller, id).expect("deleted");
     assert_eq!((removed(&fixture), unfinished(&fixture)), (BATCH, 1));
@@ -114,7 +115,7 @@ fn maintenance_removes_one_batch_in_each_transaction() {
 }
 
 #[test]
-fn a_type_with_many_rows_is_gone_at_once_and_its_old_rows_stay_removed_when_it_is_added_again() {
+fn a_type_with_many_rows_is_gone_at_once_and_its_old_rows_are_removed_before_it_is_added_again() {
     let transport = FakeTransport::succeeding();
     let (fixture, id) = fixture_with(&transport, 2500);
     log_removals(&fixture);
@@ -124,8 +125,11 @@ fn a_type_with_many_rows_is_gone_at_once_and_its_old_rows_stay_removed_when_it_i
     assert!(fixture.service.check().expect("a check").is_clean());
 
     fixture.set_webhook_events(id, &[OrderCompleted, TicketIssued]);
-    assert_eq!((removed(&fixture), waiting(&fixture)), (BATCH, 2500));
-    fixture.database().run("DELETE FROM webhook_outbox WHERE type = 'order.completed' AND id <> event_id");
+    assert_eq!((removed(&fixture), waiting(&fixture), unfinished(&fixture)), (2500, 2500, 0));
+    fixture.database().run(
+        "DELETE FROM webhook_outbox WHERE type = 'order.completed'
+        AND id <> (SELECT MIN(id) FROM webhook_outbox WHERE type = 'order.completed')",
+    );
     outbox::store_notifications(&fixture.database(), "");
     fixture.issue(fixture.default_ticket_type(), 3);
     assert_eq!(waiting(&fixture), 1 + 3);
@@ -142,7 +146,7 @@ fn a_type_with_many_rows_is_gone_at_once_and_its_old_rows_stay_removed_when_it_i
 }
 
 #[test]
-fn a_type_can_be_removed_again_and_the_endpoint_deleted_before_the_removal_is_finished() {
+fn a_type_can_be_removed_again_and_the_endpoint_deleted_while_rows_are_being_removed() {
     let transport = FakeTransport::succeeding();
     let (fixture, id) = fixture_with(&transport, 2500);
     for _ in 0..2 {
@@ -150,7 +154,8 @@ fn a_type_can_be_removed_again_and_the_endpoint_deleted_before_the_removal_is_fi
         fixture.set_webhook_events(id, &[OrderCompleted, TicketIssued]);
         fixture.issue(fixture.default_ticket_type(), 1);
     }
-    assert_eq!((waiting(&fixture), unfinished(&fixture)), (2500 + 1, 1));
+    // What is not expanded yet is for the subscriptions of later.
+    assert_eq!((waiting(&fixture), unfinished(&fixture)), (2500 + 2, 0));
     assert!(fixture.service.check().expect("a check").is_clean());
     fixture.service.delete_webhook(&fixture.caller, id).expect("deleted");
     assert_eq!((waiting(&fixture), unfinished(&fixture)), (0, 1));

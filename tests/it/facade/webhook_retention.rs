@@ -106,6 +106,7 @@ fn one_run_deletes_all_old_data() {
     for _ in 0..230 {
         fixture.issue(&free, 10);
     }
+    fixture.expand();
     database.run("BEGIN");
     for row in outbox::rows(&database) {
         record_success_at(&database, row.id, fixture.clock.now());

@@ -230,6 +230,7 @@ fn refunds_of_the_dashboard_of_the_whole_payment_cancel_the_order<P: Provider>()
     listed.sort();
     assert_eq!((listed, shop.fake.requests(Call::Refund)), (vec![eur(500), eur(2000)], 0));
     assert_eq!((shop.summary().refunded_total, shop.summary().manual_refund_total), (eur(2500), eur(0)));
+    shop.fixture.expand();
     assert_eq!(shop.fixture.stored("SELECT COUNT(*) FROM webhook_outbox WHERE type = 'order.cancelled'"), 1);
     shop.assert_ends(order, 0, 0);
 }

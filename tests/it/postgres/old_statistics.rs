@@ -48,7 +48,9 @@ fn wait_for_other_sessions(client: &mut Client) {
 }
 
 fn waiting(client: &mut Client) -> i64 {
-    client.query_one("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'", &[]).unwrap().get(0)
+    let sql = "SELECT (SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING')
+        + (SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL)";
+    client.query_one(sql, &[]).unwrap().get(0)
 }
 
 #[test]

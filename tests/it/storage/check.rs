@@ -269,10 +269,6 @@ scan-state: UPDATE tickets SET first_scan_at = first_scan_at + 1 WHERE id = (SEL
 scan-state: UPDATE tickets SET first_scan_at = first_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)
 scan-state: UPDATE tickets SET last_scan_at = last_scan_at - 1 WHERE id = (SELECT MIN(ticket_id) FROM scans)
 webhook-settings, webhook-subscription: UPDATE webhook_endpoints SET events = '[]' WHERE id = 1
-webhook-subscription: UPDATE webhook_endpoints SET generations = '{"ticket.issued": 1}' WHERE id = 1
-webhook-subscription: UPDATE webhook_endpoints SET generations = 'secret' WHERE id = 1
-webhook-subscription: UPDATE webhook_outbox SET generation = 1 WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE
-    state = 'WAITING')
 webhook-settings: UPDATE webhook_endpoints SET events = '["secret"]' WHERE id = 1
 webhook-settings: UPDATE webhook_endpoints SET events = '["order.completed","order.completed"]' WHERE id = 2
 webhook-settings: UPDATE webhook_endpoints SET secret = 'whsec_' || SUBSTR(secret, 8) WHERE id = 1
@@ -320,14 +316,12 @@ webhook-subject, webhook-subscription: UPDATE webhook_notifications SET body = R
     'ticket.issued'); UPDATE webhook_outbox SET type = 'payment.returned' WHERE id = (SELECT MAX(id) FROM webhook_outbox
     WHERE type = 'ticket.issued')
 webhook-event, webhook-subject: UPDATE webhook_endpoints SET organization_id = ANOTHER WHERE id = 1
-webhook-fan-out: UPDATE webhook_fan_outs SET notifications = '[["secret"]]'
-webhook-fan-out: UPDATE webhook_fan_outs SET type = 'order.completed'
-webhook-fan-out: UPDATE webhook_fan_outs SET type = 'secret'
-webhook-fan-out: UPDATE webhook_fan_outs SET total = 2
+webhook-body: UPDATE webhook_notifications SET type = 'order.completed' WHERE organization_id IS NOT NULL
+webhook-body: UPDATE webhook_notifications SET type = 'secret' WHERE organization_id IS NOT NULL
+webhook-subject: UPDATE webhook_notifications SET organization_id = ANOTHER WHERE organization_id IS NOT NULL
 handler-notification: UPDATE work SET body = '{"topic": "secret"}' WHERE kind LIKE 'call %'
 handler-notification: UPDATE work SET created_at = -1 WHERE kind LIKE 'call %'
 payment-check: UPDATE work SET body = 'secret' WHERE kind LIKE 'check %'
-webhook-fan-out: UPDATE webhook_fan_outs SET organization_id = ANOTHER
 webhook-delivery, webhook-state: UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'
 integrity, webhook-state: UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'
 webhook-attempts: UPDATE webhook_outbox SET attempts = 2 WHERE state = 'WAITING' AND attempts = 1

@@ -275,7 +275,13 @@ pub const OPERATIONS: &[Operation] = &[
                 world.clock.advance(LEASE + LEASE_SPREAD);
                 world.service().deliver_due_webhooks().unwrap();
             }
-            assert_eq!(world.count("SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED'"), 0);
+            assert_eq!(
+                world.count(
+                    "SELECT (SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED')
+        + (SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL)"
+                ),
+                0
+            );
         },
     ),
     in_steps(

@@ -102,7 +102,6 @@ pub fn assert_current_schema(fixture: &Fixture) {
         ("webhook_outbox", "type TEXT NOT NULL"),
         ("webhook_outbox", outbox_state),
         ("webhook_deliveries", "type TEXT NOT NULL"),
-        ("webhook_fan_outs", "type TEXT NOT NULL"),
         ("checkouts", "status TEXT NOT NULL CHECK (status = 'OPEN' OR status = 'CLOSING' OR status = 'CLOSED')"),
     ] {
         let columns = columns(table);
@@ -273,7 +272,7 @@ fn a_program_that_writes_nothing_notices_a_newer_schema_too() {
 }
 
 /// Columns that no version has read, or whose values are work since 0.4.
-const GONE: [&str; 7] = [
+const GONE: [&str; 9] = [
     "checkouts.attempts",
     "checkouts.next_attempt_at",
     "idempotency_records.lease_ends_at",
@@ -281,6 +280,8 @@ const GONE: [&str; 7] = [
     "payments.checks",
     "refunds.next_attempt_at",
     "refunds.is_asking",
+    "webhook_endpoints.generations",
+    "webhook_outbox.generation",
 ];
 
 /// Asserts that every table of `before` has rows, and that `after` has their values. Returns the number of rows.
@@ -307,6 +308,8 @@ pub fn assert_rows_are_kept(before: &Database, after: &Database) -> usize {
             "webhook_removals" => {
                 sql.replace(&*table, "work WHERE kind = 'remove notifications'").replace("(endpoint_id)", "(key)")
             }
+            // What a fan-out would have inserted is in the outbox, and another test looks for it.
+            "webhook_fan_outs" => continue,
             _ => sql,
         };
         assert_eq!(after.column::<String>(&sql), stored, "{table}");

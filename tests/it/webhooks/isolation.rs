@@ -86,6 +86,7 @@ fn beside_a_hanging_endpoint(options: SenderOptions, rows: i64, hanging: usize) 
     fixture.ticket_webhook("https://example.com/hanging");
     fixture.set_webhook_enabled(healthy, false);
     fixture.queue_notifications(rows);
+    wait_until("they are only for the hanging endpoint", || fixture.stored_notifications() == 0);
     fixture.set_webhook_enabled(healthy, true);
     wait_until("the hanging endpoint occupies its workers", || transport.sent_to("/hanging") == hanging);
     (Scenario { fixture, transport, healthy, ended_before }, sender)

@@ -85,7 +85,12 @@ fn after_kills_every_acknowledged_change_is_reported_at_least_once_and_nothing_e
     let builder = database::builder(&sale.path).clock(clock.clone()).sandbox_gateway();
     let service = builder.allow_local_webhooks(true).open().unwrap();
     let database = Database::open(&sale.path);
-    let waiting = || database.value::<i64>("SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING'");
+    let waiting = || -> i64 {
+        database.value(
+            "SELECT (SELECT COUNT(*) FROM webhook_outbox WHERE state = 'WAITING')
+        + (SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL)",
+        )
+    };
     let sender = service.start_webhook_sender(SenderOptions::default()).unwrap();
     while waiting() > 0 {
         let due = format!(

@@ -147,7 +147,10 @@ fn while_one_process_is_stopped_the_other_sells_and_nothing_is_sold_or_sent_twic
 
     let database = Database::open(&sale.path);
     wait_until_none("notifications that are not sent", || {
-        database.value("SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED'")
+        database.value(
+            "SELECT (SELECT COUNT(*) FROM webhook_outbox WHERE state <> 'DELIVERED')
+        + (SELECT COUNT(*) FROM webhook_notifications WHERE organization_id IS NOT NULL)",
+        )
     });
     let mut acknowledged = Acknowledged::default();
     let reports = reports.into_inner().unwrap();

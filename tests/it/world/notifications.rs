@@ -41,7 +41,8 @@ fn history() -> (System, Model) {
 #[test]
 fn control_a_missing_and_a_duplicate_notification_are_noticed() {
     let double = "INSERT INTO webhook_outbox (id, endpoint_id, event_id, type, state, due_at, created_at)
-        SELECT id + 1, endpoint_id, event_id, type, state, due_at, created_at FROM webhook_outbox";
+        SELECT (SELECT MAX(id) + 1 FROM webhook_outbox), endpoint_id, event_id, type, state, due_at, created_at
+        FROM webhook_outbox";
     for kind in outbox::SALE_NOTIFICATIONS {
         for damage in ["DELETE FROM webhook_outbox", double] {
             let (system, model) = history();

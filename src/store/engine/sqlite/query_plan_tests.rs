@@ -14,7 +14,7 @@ use crate::store::tickets::link_versions;
 use crate::store::tickets::ticket_lists;
 use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
-    attempt_results, attempts, deliveries, endpoints, fan_outs, outbox_backlog, outbox_rows, subscribed_endpoints,
+    attempt_results, attempts, deliveries, endpoints, expansion, outbox_backlog, outbox_rows, subscribed_endpoints,
     webhook_notifications, webhook_removals, webhook_retention,
 };
 use crate::store::{Bind, Query, Store, Transaction, work};
@@ -178,8 +178,10 @@ const STATEMENTS: &[Expected] = &[
     (attempts::LAST_ATTEMPT, &["webhook_deliveries_by_result"]),
     (subscribed_endpoints::ENABLED, &["webhook_endpoints_by_organization"]),
     (subscribed_endpoints::OF_ORGANIZATION, &["webhook_endpoints_by_organization"]),
-    (fan_outs::NEXT, &["webhook_fan_outs_by_organization"]),
-    (fan_outs::COUNT_REMAINING, &["webhook_fan_outs_by_organization"]),
+    (expansion::NEXT, &["webhook_notifications_stored"]),
+    (expansion::TAKE, &["webhook_notifications_stored"]),
+    (outbox_backlog::COUNT_STORED, &["webhook_notifications_stored"]),
+    (outbox_backlog::COUNT_STORED_OF, &["webhook_notifications_stored"]),
     (outbox_backlog::COUNT_OF_ENDPOINT, &["webhook_outbox_waiting"]),
     (work::DUE, &["work_due"]),
     (work::DUE_TOO_LATE, &["work_due"]),

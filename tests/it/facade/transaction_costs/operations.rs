@@ -461,7 +461,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
     ("deliver_due_webhooks", |store| {
         // Three notifications for a hundred endpoints are inserted by the sender. All but one endpoint are disabled
         // then.
-        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs; DELETE FROM work");
+        store.database().run("DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM work");
         store.fixture.issue(&store.types[0], 3);
         store.set_endpoints_enabled(false);
         store.fixture.set_webhook_enabled(store.endpoints[8], true);
@@ -471,7 +471,7 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         })
     }),
     ("deliver_due_notifications", |store| {
-        store.database().run("DELETE FROM work; DELETE FROM webhook_outbox; DELETE FROM webhook_notifications; DELETE FROM webhook_fan_outs");
+        store.database().run("DELETE FROM work; DELETE FROM webhook_outbox; DELETE FROM webhook_notifications");
         store.fixture.service.create_order(&store.fixture.caller, store.largest_order()).expect("an order");
         Box::new(|| {
             store.fixture.service.deliver_due_notifications().expect("delivered");

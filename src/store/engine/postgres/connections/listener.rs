@@ -81,7 +81,7 @@ fn hear(
 ) -> Result<(), postgres::Error> {
     client.batch_execute(&format!("LISTEN {CHANNEL}"))?;
     // What others committed before.
-    notifier.wake(&CommittedWork { fan_outs: true, queued: true, ..CommittedWork::default() });
+    notifier.wake(&CommittedWork { stored: true, queued: true, ..CommittedWork::default() });
     let mut quiet_steps = 0;
     while !ended.load(Ordering::Relaxed) {
         let message = client.notifications().timeout_iter(STEP).next()?;

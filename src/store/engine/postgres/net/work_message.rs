@@ -10,7 +10,7 @@ pub(in crate::store::engine::postgres) const CHANNEL: &str = "ticketing";
 /// digits.
 const MAX_ENDPOINTS: usize = 300;
 
-/// Writes messages of the process `sender`: its number, `f` if there are fan-outs, `h` if there is something for
+/// Writes messages of the process `sender`: its number, `n` if there are notifications to expand, `h` if there is something for
 /// handlers, and endpoints. They have no character that SQL's literals would have to escape.
 pub(in crate::store::engine::postgres) fn write(sender: u64, work: &CommittedWork) -> Vec<String> {
     let mut messages: Vec<String> = work
@@ -18,12 +18,12 @@ pub(in crate::store::engine::postgres) fn write(sender: u64, work: &CommittedWor
         .chunks(MAX_ENDPOINTS)
         .map(|chunk| chunk.iter().fold(format!("{sender}"), |text, endpoint| format!("{text} {}", endpoint.raw())))
         .collect();
-    if work.fan_outs || work.queued {
+    if work.stored || work.queued {
         if messages.is_empty() {
             messages.push(sender.to_string());
         }
         if let Some(first) = messages.first_mut() {
-            first.push_str(if work.fan_outs { " f" } else { "" });
+            first.push_str(if work.stored { " n" } else { "" });
             first.push_str(if work.queued { " h" } else { "" });
         }
     }
@@ -39,7 +39,7 @@ pub(in crate::store::engine::postgres) fn read(message: &str, receiver: u64) -> 
     let mut work = CommittedWork::default();
     for word in words {
         match word {
-            "f" => work.fan_outs = true,
+            "n" => work.stored = true,
             "h" => work.queued = true,
             id => work.endpoints.extend(id.parse().ok().map(WebhookId::from_raw)),
         }
@@ -51,8 +51,8 @@ pub(in crate::store::engine::postgres) fn read(message: &str, receiver: u64) -> 
 mod tests {
     use super::*;
 
-    fn work(endpoints: std::ops::Range<i64>, fan_outs: bool, queued: bool) -> CommittedWork {
-        CommittedWork { endpoints: endpoints.map(WebhookId::from_raw).collect(), fan_outs, queued }
+    fn work(endpoints: std::ops::Range<i64>, stored: bool, queued: bool) -> CommittedWork {
+        CommittedWork { endpoints: endpoints.map(WebhookId::from_raw).collect(), stored, queued }
     }
 
     #[test]

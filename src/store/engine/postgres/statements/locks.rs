@@ -20,10 +20,6 @@ pub(in crate::store::engine::postgres) fn statement(lock: Lock<'_>) -> (&'static
         }
         Lock::Organization(id) => ("SELECT id FROM organizations WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into())),
         Lock::Organizations => ("LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE", None),
-        Lock::Endpoints(organization) => (
-            "SELECT id FROM webhook_endpoints WHERE organization_id = ?1 ORDER BY id FOR KEY SHARE",
-            Some(organization.into()),
-        ),
         Lock::WebhookNotification(id) => {
             ("SELECT id FROM webhook_notifications WHERE id = ?1 FOR NO KEY UPDATE", Some(id.into()))
         }
