@@ -184,7 +184,7 @@ mod fair;
 mod form;
 pub(crate) mod https;
 mod model;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 mod pages;
 mod payments;
 mod rules;
@@ -203,6 +203,8 @@ pub mod error;
 #[cfg(feature = "exports")]
 pub mod exports;
 pub mod guide;
+#[cfg(feature = "mail")]
+pub mod mail;
 pub mod payment;
 #[cfg(feature = "server")]
 pub mod server;
@@ -308,7 +310,7 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::values::id::{
-        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, NotificationId, OrderId,
+        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, MailId, NotificationId, OrderId,
         OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId, TicketId, TicketTypeId,
         WebhookDeliveryId, WebhookId, kind,
     };
