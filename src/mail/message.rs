@@ -12,11 +12,12 @@ use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
 use super::content::Content;
 use super::options::MailOptions;
 use super::picture::png_of;
+use super::transport::OutgoingMail;
 use crate::documents::TicketDocument;
 use crate::error::{Error, Result};
 use crate::model::sale::mail::MailKind;
 use crate::model::tickets::mail_facts::{MailFacts, MailSubject};
-use crate::model::values::id::MailId;
+use crate::model::values::id::{MailId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::pages::calendar_entry_of_ticket;
 use crate::rules::printed_text;
@@ -148,4 +149,23 @@ fn body(id: MailId, content: &Content<'_>, attachments: &Attachments<'_>) -> Res
 
 fn content_type(text: &str) -> Result<ContentType> {
     ContentType::parse(text).map_err(|error| Error::Internal(format!("{text} is not a content type: {error}")))
+}
+
+/// Makes a mail that says nothing but that it has arrived, to try a [transport](super::MailTransport) out.
+///
+/// # Errors
+/// - [`Error::Validation`] if `from` or `to` is not an e-mail address.
+pub fn test_mail(from: &str, to: &str) -> Result<OutgoingMail> {
+    let mailbox = |path: &str, address: &str| {
+        mailbox_of(None, address).map_err(|_| Error::field(path, "must be an e-mail address"))
+    };
+    let id = MailId::UNKNOWN;
+    let from = mailbox("from", from)?;
+    let to = mailbox("to", to)?;
+    let (sender, recipient) = (from.email.to_string(), to.email.to_string());
+    let text = "This mail was sent by `ticketing mail-test`. The relay accepts mails of this server.\n";
+    let message = Message::builder().message_id(None).from(from).to(to).subject("Test of ticketing");
+    let message = message.header(ContentType::TEXT_PLAIN).body(text.to_owned());
+    let message = message.map_err(|error| Error::Internal(format!("a mail could not be built: {error}")))?;
+    Ok(OutgoingMail::new(OrganizationId::UNKNOWN, id, sender, recipient, message.formatted()))
 }

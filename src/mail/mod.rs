@@ -10,18 +10,23 @@ mod folder;
 mod message;
 mod options;
 mod picture;
+#[cfg(feature = "smtp")]
+mod smtp;
 mod transport;
 
 use std::sync::Arc;
 
 pub use folder::FolderTransport;
 pub use options::MailOptions;
+#[cfg(feature = "smtp")]
+pub use smtp::{SmtpTransport, SmtpTransportBuilder};
 pub use transport::{MailError, MailReceipt, MailTransport, OutgoingMail};
 
 pub(crate) use content::has_document;
 use content::{Content, Document};
 use message::Attachments;
 pub(crate) use message::ascii_address;
+pub use message::test_mail;
 
 use crate::documents::TicketDocument;
 use crate::error::Result;

@@ -8,6 +8,7 @@ use crate::rules::printed_text;
 use crate::words::{self, Words};
 
 /// A title longer than this is written in smaller letters.
+#[cfg(feature = "server")]
 const LONG_TITLE: usize = 80;
 
 /// Title, time and place of an event.
@@ -35,6 +36,7 @@ impl<'a> Heading<'a> {
         })
     }
 
+    #[cfg(feature = "server")]
     pub(crate) fn is_long(&self) -> bool {
         self.title.chars().count() > LONG_TITLE
     }

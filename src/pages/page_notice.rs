@@ -14,7 +14,9 @@ use crate::words::{self, Message, Words};
 /// A title and a sentence in a colored box.
 pub(crate) struct Notice {
     /// A class in the style sheet: `good`, `bad` or `calm`.
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "mails show only the text"))]
     pub(crate) tone: &'static str,
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "mails show only the text"))]
     pub(crate) title: String,
     pub(crate) text: String,
 }

@@ -5,6 +5,8 @@ pub(crate) mod gateway_facts;
 pub(crate) mod linked_documents;
 #[cfg(feature = "mail")]
 pub(crate) mod mail_facts;
+#[cfg(feature = "mail")]
+pub(crate) mod mail_resends;
 pub(crate) mod manual_refunds;
 pub(crate) mod order_creation;
 pub(crate) mod order_lifecycle;

@@ -15,6 +15,7 @@ use crate::rules::mail::{ANSWER_LENGTH, LATEST_DUE, delay_after, reason_to_drop}
 use crate::sales::orders::{mail_facts, payment_reminders};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
+use crate::store::LockedEvent;
 use crate::store::order::mails::{self, REMIND, SEND};
 use crate::store::work::{self, ClaimedWork};
 use crate::work::background_threads::MaintenanceGuard;
@@ -33,9 +34,6 @@ const LEASE: Duration = Duration::from_mins(1);
 
 /// The time for which the mails of an organization are limited.
 const HOUR: Duration = Duration::from_hours(1);
-
-/// How long a mail waits for one to the same address that is just being sent.
-const BRIEFLY: Duration = Duration::from_millis(200);
 
 /// For how long no further problem of the relay is logged.
 const LOG_PAUSE: Duration = Duration::from_mins(1);
@@ -98,6 +96,8 @@ enum Next {
     /// It has been sent, or does not exist.
     Nothing,
     Wait(Duration),
+    /// Another one is sent first.
+    NotNow,
     Drop(Mail, &'static str),
 }
 
@@ -129,14 +129,13 @@ impl Mails {
         let organization = claimed.work.organization_id;
         let id = MailId::from_raw(claimed.work.key.unwrap_or_default());
         let next = service.store()?.read(|tx| {
-            let Some(stored) = mails::find(tx, organization, id)? else { return Ok(Next::Nothing) };
-            let mail = stored.mail;
+            let Some(mail) = mails::find(tx, organization, id)? else { return Ok(Next::Nothing) };
             if mail.state != MailState::Waiting {
                 return Ok(Next::Nothing);
             }
             if let Some(earlier) = mails::earlier(tx, &mail)? {
-                let until_due = earlier.due_at.duration_since(tx.now()).unwrap_or_default();
-                return Ok(Next::Wait(if earlier.is_being_sent { BRIEFLY } else { until_due.max(BRIEFLY) }));
+                let until_due = earlier.due_at.duration_since(tx.now()).filter(|_| !earlier.is_being_sent);
+                return Ok(until_due.map_or(Next::NotNow, Next::Wait));
             }
             let facts = mail_facts::read(tx, organization, mail)?;
             if let Some(reason) = reason_to_drop(&facts) {
@@ -156,15 +155,16 @@ impl Mails {
         let facts = match next {
             Ok(Next::Send(facts)) => facts,
             Ok(Next::Nothing) => return Ok(Outcome::Done),
-            Ok(Next::Wait(wait)) => return self.wait(service, claimed, wait),
+            Ok(Next::NotNow) => return Ok(Outcome::NotNow),
+            Ok(Next::Wait(wait)) => return wait_for(service, claimed, wait),
             Ok(Next::Drop(mail, reason)) => {
-                self.finish(service, claimed, &mail, MailState::Dropped, reason)?;
+                finish(service, claimed, &mail, MailState::Dropped, reason)?;
                 return Ok(Outcome::Recorded { answered: true });
             }
             Err(error) => return Err(error),
         };
         let Some(_recipient) = self.take_recipient(organization, &facts.mail.recipient) else {
-            return self.wait(service, claimed, BRIEFLY);
+            return Ok(Outcome::NotNow);
         };
         let message = match self.render(service, &facts) {
             Ok(message) => message,
@@ -185,7 +185,7 @@ impl Mails {
         };
         match self.options.transport.send(&outgoing) {
             Ok(MailReceipt { answer }) => {
-                self.finish(service, claimed, &facts.mail, MailState::Sent, &answer)?;
+                finish(service, claimed, &facts.mail, MailState::Sent, &answer)?;
                 Ok(Outcome::Recorded { answered: true })
             }
             Err(problem) => self.failed(service, claimed, &facts.mail, &problem),
@@ -195,14 +195,6 @@ impl Mails {
     fn render(&self, service: &TicketingService, facts: &MailFacts) -> Result<Arc<[u8]>> {
         let document = service.document_of_mail(facts)?;
         mail::render(facts, document.as_ref(), &self.options, service.now())
-    }
-
-    /// Lets a mail wait, as if it had not been attempted.
-    #[expect(clippy::unused_self, reason = "it is a step of an attempt")]
-    fn wait(&self, service: &TicketingService, claimed: &ClaimedWork, wait: Duration) -> Result<Outcome> {
-        let claimed = claimed.clone();
-        service.store_in_operation().write(None, move |tx| work::put_back(tx, &claimed, wait))?;
-        Ok(Outcome::Recorded { answered: false })
     }
 
     fn failed(
@@ -219,7 +211,7 @@ impl Mails {
         let answer = problem.to_string();
         let Some(delay) = delay else {
             tracing::warn!(target: "ticketing::mail", mail = %mail.id, kind = %mail.kind, ?problem, "a mail has failed");
-            self.finish(service, claimed, mail, MailState::Failed, &answer)?;
+            finish(service, claimed, mail, MailState::Failed, &answer)?;
             return Ok(Outcome::Recorded { answered: true });
         };
         self.log_unavailable(mail, delay);
@@ -229,21 +221,6 @@ impl Mails {
             mails::retry(tx, &claimed, id, &answer, delay)
         })?;
         Ok(Outcome::Recorded { answered: true })
-    }
-
-    #[expect(clippy::unused_self, reason = "it is a step of an attempt")]
-    fn finish(
-        &self,
-        service: &TicketingService,
-        claimed: &ClaimedWork,
-        mail: &Mail,
-        state: MailState,
-        answer: &str,
-    ) -> Result<()> {
-        let (claimed, id, answer) = (claimed.clone(), mail.id, cut(answer));
-        let (organization, event) = (claimed.work.organization_id, event_of(&claimed)?);
-        let finish = move |tx: &crate::store::LockedEvent<'_>| mails::finish(tx, &claimed, id, state, &answer);
-        service.store_in_operation().write_event(organization, event.into(), finish).map(drop)
     }
 
     /// Logs that the relay does not accept mails, once a minute.
@@ -285,6 +262,27 @@ impl Drop for Recipient<'_> {
     fn drop(&mut self) {
         self.recipients.locked().retain(|other| *other != self.taken);
     }
+}
+
+/// Lets a mail wait, as if it had not been attempted.
+fn wait_for(service: &TicketingService, claimed: &ClaimedWork, wait: Duration) -> Result<Outcome> {
+    let claimed = claimed.clone();
+    service.store_in_operation().write(None, move |tx| work::put_back(tx, &claimed, wait))?;
+    Ok(Outcome::Recorded { answered: false })
+}
+
+/// Records what became of a mail.
+fn finish(
+    service: &TicketingService,
+    claimed: &ClaimedWork,
+    mail: &Mail,
+    state: MailState,
+    answer: &str,
+) -> Result<()> {
+    let (claimed, id, answer) = (claimed.clone(), mail.id, cut(answer));
+    let (organization, event) = (claimed.work.organization_id, event_of(&claimed)?);
+    let finish = move |tx: &LockedEvent<'_>| mails::finish(tx, &claimed, id, state, &answer);
+    service.store_in_operation().write_event(organization, event.into(), finish).map(drop)
 }
 
 fn event_of(claimed: &ClaimedWork) -> Result<EventId> {

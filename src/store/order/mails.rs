@@ -89,6 +89,7 @@ pub(crate) fn remind_at(
 pub(crate) struct CausedMail {
     pub(crate) id: MailId,
     pub(crate) is_waiting: bool,
+    #[cfg(feature = "mail")]
     pub(crate) created_at: Timestamp,
 }
 
@@ -101,7 +102,12 @@ pub(crate) fn of_causes(
     let after = format!("{};", beginning.trim_end_matches(':'));
     tx.query_all(OF_CAUSES, &[organization.into(), beginning.into(), (&after).into()], |row| {
         let state: String = row.get("state")?;
-        Ok(CausedMail { id: row.get("id")?, is_waiting: state == "WAITING", created_at: row.get("created_at")? })
+        Ok(CausedMail {
+            id: row.get("id")?,
+            is_waiting: state == "WAITING",
+            #[cfg(feature = "mail")]
+            created_at: row.get("created_at")?,
+        })
     })
 }
 
@@ -129,8 +135,7 @@ pub(crate) fn reschedule(
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, organization_id, kind, state, order_id, ticket_ids, recipient, dedup_key, created_at, sent_at,
-                last_answer FROM mails ",
+            "SELECT id, kind, state, order_id, ticket_ids, recipient, created_at, sent_at, last_answer FROM mails ",
             $rest
         )
     };
@@ -165,15 +170,6 @@ pub(in crate::store) const NTH_SENT: &str = "SELECT sent_at FROM mails
 pub(in crate::store) const NTH_SENT_TO: &str = "SELECT sent_at FROM mails
     WHERE organization_id = ?1 AND recipient = ?4 AND sent_at > ?2 ORDER BY sent_at DESC LIMIT 1 OFFSET ?3";
 
-/// A stored mail, and what has caused it.
-#[cfg(feature = "mail")]
-#[derive(Debug, Clone)]
-pub(crate) struct StoredMail {
-    pub(crate) organization: OrganizationId,
-    pub(crate) mail: Mail,
-    pub(crate) cause: String,
-}
-
 #[cfg(feature = "mail")]
 fn decode(row: &Row<'_>) -> Result<Mail> {
     Ok(Mail {
@@ -191,15 +187,13 @@ fn decode(row: &Row<'_>) -> Result<Mail> {
 
 /// Returns a mail. `None` if there is none with this id.
 #[cfg(feature = "mail")]
-pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: MailId) -> Result<Option<StoredMail>> {
-    tx.query_opt(BY_ID, &[id.into(), organization.into()], |row| {
-        Ok(StoredMail { organization, mail: decode(row)?, cause: row.get("dedup_key")? })
-    })
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: MailId) -> Result<Option<Mail>> {
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)
 }
 
 #[cfg(feature = "mail")]
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: MailId) -> Result<Mail> {
-    Ok(find(tx, organization, id)?.ok_or(Error::NotFound(ResourceKind::Mail))?.mail)
+    find(tx, organization, id)?.ok_or(Error::NotFound(ResourceKind::Mail))
 }
 
 /// Lists the mails of an organization, newest first.

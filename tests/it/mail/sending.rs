@@ -1,0 +1,140 @@
+//! What becomes of a mail: retries, limits, order, and what is not sent any more.
+
+use std::time::Duration;
+
+use ticketing::mail::{MailError, MailKind, MailState, UpdateMailSettings};
+use ticketing::order::{CreateOrder, NewCustomer};
+
+use super::tools::*;
+use crate::common::*;
+
+fn unavailable() -> MailError {
+    MailError::Unavailable("421 try again".to_owned())
+}
+
+#[test]
+fn an_error_that_may_pass_is_tried_again_for_two_days_and_then_the_mail_has_failed() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let order = fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1).id;
+    mails.transport.answer(std::iter::repeat_n(Err(unavailable()), 53));
+    let minutes = [1, 5, 15, 60].into_iter().chain(std::iter::repeat_n(60, 48));
+    let second = Duration::from_secs(1);
+    for (failures, minutes) in (1..).zip(minutes) {
+        mails.deliver();
+        let mail = &mails.of_order(order)[0];
+        assert_eq!((mail.state, mail.last_answer.as_deref()), (MailState::Waiting, Some("421 try again")));
+        fixture.clock.advance(Duration::from_mins(minutes) - second);
+        let attempts = || fixture.stored("SELECT attempts FROM work WHERE kind = 'mail'");
+        mails.deliver();
+        assert_eq!(attempts(), failures, "not before its time");
+        fixture.clock.advance(second);
+    }
+    mails.deliver();
+    assert_eq!(mails.kinds(order), [(MailKind::Tickets, MailState::Failed)]);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM work WHERE kind = 'mail'"), 0);
+}
+
+#[test]
+fn a_mail_that_is_refused_has_failed_and_one_that_is_tried_again_has_the_same_message_id() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let refused = MailError::RecipientRefused(format!("550 no such user {}\r\nagain", "x".repeat(600)));
+    mails.transport.answer([Err(refused)]);
+    let failed = fixture.paid_order(&ticket_type, 1).id;
+    mails.deliver();
+    let mail = &mails.of_order(failed)[0];
+    assert_eq!(mail.state, MailState::Failed);
+    let answer = mail.last_answer.as_deref().expect("the answer");
+    assert_eq!((answer.chars().count(), answer.contains('\r')), (500, false));
+
+    mails.transport.answer([Err(unavailable())]);
+    let repeated = fixture.paid_order(&ticket_type, 1).id;
+    mails.deliver();
+    fixture.clock.advance(Duration::from_mins(1));
+    mails.deliver();
+    let mail = &mails.of_order(repeated)[0];
+    assert_eq!((mail.state, mail.last_answer.as_deref()), (MailState::Sent, Some("250 ok")));
+    let sent = mails.transport.sent();
+    let message = String::from_utf8_lossy(&sent[0].message).into_owned();
+    assert!(message.contains(&format!("Message-ID: <{}@example.com>", mail.id)));
+    assert_eq!((sent[0].envelope_from.as_str(), sent[0].to.as_str()), (FROM, "ada@example.com"));
+}
+
+#[test]
+fn tickets_of_an_order_that_was_cancelled_meanwhile_are_not_sent() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let order = fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1).id;
+    fixture.service.cancel_order(&fixture.caller, order).expect("cancelled");
+    mails.deliver();
+    let expected = [(MailKind::Tickets, MailState::Dropped), (MailKind::OrderCancelled, MailState::Sent)];
+    assert_eq!(mails.kinds(order), expected);
+}
+
+#[test]
+fn mails_of_one_order_to_one_address_are_sent_in_their_order() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    mails.set(UpdateMailSettings::default().notify_address("office@example.com"));
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let order = fixture.paid_order(&ticket_type, 2).id;
+    mails.transport.answer([Err(unavailable()), Err(unavailable())]);
+    mails.deliver();
+    fixture.refund_amount(order, eur(250)).expect("refunded");
+    mails.deliver();
+    assert_eq!(mails.transport.sent().len(), 0, "the refund waits for the tickets");
+    fixture.clock.advance(Duration::from_mins(1));
+    for _ in 0..4 {
+        mails.deliver();
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    let to_ada: Vec<_> = mails.transport.sent().into_iter().filter(|mail| mail.to == "ada@example.com").collect();
+    let expected: Vec<_> =
+        mails.of_order(order).iter().filter(|mail| mail.recipient == "ada@example.com").map(|mail| mail.id).collect();
+    assert_eq!(to_ada.iter().map(|mail| mail.id).collect::<Vec<_>>(), expected);
+    assert_eq!(expected.len(), 2);
+}
+
+#[test]
+fn an_organization_sends_ten_mails_an_hour_to_one_address_and_the_rest_waits() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let event = fixture.event();
+    let free = fixture.ticket_type(&event, 0, 100);
+    for _ in 0..12 {
+        fixture.order(&free, 1);
+    }
+    let other = CreateOrder::new(event.id, NewCustomer::new("Bob", "bob@example.com"), free.id, 1);
+    fixture.service.create_order(&fixture.caller, other).expect("an order");
+    mails.deliver();
+    let to = |address: &str| mails.transport.sent().iter().filter(|mail| mail.to == address).count();
+    assert_eq!((to("ada@example.com"), to("bob@example.com")), (10, 1));
+    fixture.clock.advance(Duration::from_mins(59));
+    mails.deliver();
+    assert_eq!(to("ada@example.com"), 10);
+    fixture.clock.advance(Duration::from_mins(1));
+    mails.deliver();
+    assert_eq!(to("ada@example.com"), 12);
+}
+
+#[test]
+fn the_mails_of_an_organization_are_limited_and_those_of_others_are_not() {
+    let mails = Mails::with(|options| options.per_organization_and_hour(3));
+    let fixture = &mails.fixture;
+    let event = fixture.event();
+    let free = fixture.ticket_type(&event, 0, 100);
+    for number in 0..5 {
+        let customer = NewCustomer::new("Ada", format!("ada-{number}@example.com"));
+        let order = CreateOrder::new(event.id, customer, free.id, 1);
+        fixture.service.create_order(&fixture.caller, order).expect("an order");
+    }
+    mails.deliver();
+    // Up to three are sent at the same time, and each of them may be the last that is allowed.
+    let sent = mails.transport.sent().len();
+    assert!((3..=5).contains(&sent), "{sent}");
+    fixture.clock.advance(Duration::from_mins(60));
+    mails.deliver();
+    assert_eq!(mails.transport.sent().len(), 5);
+}
