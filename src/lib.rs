@@ -96,7 +96,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [mail](guide::mail), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -140,6 +140,8 @@
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
 //! | `event-pages` | no | [Pages of events](guide::event_pages), on which customers buy. It includes `server` and `documents`. |
+//! | `mail` | no | The module [`mail`]: [mails](guide::mail) to customers and organizers. It includes `documents`. |
+//! | `smtp` | no | `mail::SmtpTransport`, which sends mails over SMTP. It includes `mail` and `ring`. |
 //! | `exports` | no | The module [`exports`]: the ledger, orders, attendees, check-ins and settlements as CSV. |
 //! | `xlsx` | no | Exports as XLSX too. It includes `exports`. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
@@ -147,7 +149,7 @@
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `event-pages`, `exports` and `ring`. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `event-pages`, `exports`, `smtp` and `ring`. |
 //! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
@@ -357,9 +359,10 @@ pub mod maintenance {
 /// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
     pub use crate::model::operation::statistics::{
-        Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics,
+        Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MailOutcome, MaintenanceStatistics,
         OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
     };
+    pub use crate::model::sale::mail::MailKind;
 }
 
 /// Compiles the Rust examples of the README.

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::addresses::header_text;
 use crate::documents::code_in_groups;
 use crate::error::{Error, Result};
 use crate::model::sale::event::{DeliveryMethod, Event, EventStatus};
@@ -382,7 +383,7 @@ fn page_of(ticket: &IssuedTicket) -> Option<String> {
 /// A subject: what the mail is about, of which event, and the number of the order. A long title is cut.
 fn subject(label: &str, title: &str, order: Option<&str>) -> String {
     let end = order.map(|number| format!(" ({number})")).unwrap_or_default();
-    let beginning = format!("{}: {}", label, printed_text::line(title));
+    let beginning = format!("{label}: {}", header_text(title));
     let room = SUBJECT_LENGTH.saturating_sub(end.chars().count());
     let cut = beginning.char_indices().nth(room).map(|_| {
         let kept: String = beginning.chars().take(room.saturating_sub(1)).collect();

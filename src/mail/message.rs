@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lettre::Message;
-use lettre::address::{Address, AddressError};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
+use lettre::message::{Attachment, MultiPart, SinglePart};
 
+use super::addresses::mailbox_of;
 use super::content::Content;
 use super::options::MailOptions;
 use super::picture::png_of;
@@ -21,20 +21,6 @@ use crate::model::values::id::{MailId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
 use crate::pages::calendar_entry_of_ticket;
 use crate::rules::printed_text;
-use crate::rules::text::ascii_domain;
-
-/// The address of a mailbox with its domain in ASCII (RFC 5890).
-pub(crate) fn ascii_address(address: &str) -> String {
-    match address.rsplit_once('@') {
-        Some((local, domain)) => format!("{local}@{}", ascii_domain(domain)),
-        None => address.to_owned(),
-    }
-}
-
-/// A mailbox with a name and an address.
-pub(super) fn mailbox_of(name: Option<String>, address: &str) -> std::result::Result<Mailbox, AddressError> {
-    Ok(Mailbox::new(name.filter(|name| !name.is_empty()), ascii_address(address).parse::<Address>()?))
-}
 
 /// The parts that a mail has besides its text.
 pub(super) struct Attachments<'a> {
@@ -69,12 +55,14 @@ pub(super) fn build(
     let mail = &facts.mail;
     let not_an_address =
         |what: &str| Error::Internal(format!("the address of the {what} of a mail is not one that mail programs accept"));
-    let mailbox = |what: &str, name, address: &str| mailbox_of(name, address).map_err(|_| not_an_address(what));
+    let mailbox = |what: &str, name: Option<&str>, address: &str| {
+        mailbox_of(name, address).map_err(|_| not_an_address(what))
+    };
     let (customer, organizer) = people(facts);
-    let own_name = facts.settings.sender_name.as_deref().map(printed_text::line);
-    let from = mailbox("sender", own_name.or_else(|| printed_text::organizer(organizer)), &options.from)?;
+    let organizer = printed_text::organizer(organizer);
+    let from = mailbox("sender", facts.settings.sender_name.as_deref().or(organizer.as_deref()), &options.from)?;
     let is_customer = customer.is_some_and(|(_, address)| address == mail.recipient);
-    let to_name = customer.filter(|_| is_customer).map(|(name, _)| printed_text::line(name));
+    let to_name = customer.filter(|_| is_customer).map(|(name, _)| name);
     let domain = from.email.domain().to_owned();
     let mut builder = Message::builder()
         .message_id(Some(format!("<{}@{domain}>", mail.id)))

@@ -5,6 +5,7 @@
 //! and pass it to a [`MailTransport`]. Each mail is sent once. If the process ends between the answer of the relay and
 //! the commit that records it, the mail is sent once more, with the same `Message-ID`.
 
+mod addresses;
 mod content;
 mod folder;
 mod message;
@@ -16,6 +17,7 @@ mod transport;
 
 use std::sync::Arc;
 
+pub(crate) use addresses::ascii_address;
 pub use folder::FolderTransport;
 pub use options::MailOptions;
 #[cfg(feature = "smtp")]
@@ -25,7 +27,6 @@ pub use transport::{MailError, MailReceipt, MailTransport, OutgoingMail};
 pub(crate) use content::has_document;
 use content::{Content, Document};
 use message::Attachments;
-pub(crate) use message::ascii_address;
 pub use message::test_mail;
 
 use crate::documents::TicketDocument;

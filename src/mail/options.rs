@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::message::mailbox_of;
+use super::addresses::mailbox_of;
 use super::transport::MailTransport;
 use crate::error::FieldErrors;
 use crate::form::text::is_email;

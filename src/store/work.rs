@@ -68,6 +68,10 @@ pub(in crate::store) const ABANDONED: &str =
 pub(in crate::store) const DELETE_ABANDONED: &str = "DELETE FROM work
     WHERE id IN (SELECT id FROM work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3)";
 
+pub(in crate::store) const COUNT: &str = "SELECT COUNT(*) AS waiting FROM work WHERE kind = ?1";
+pub(in crate::store) const OLDEST_DUE: &str =
+    "SELECT due_at FROM work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1";
+
 /// All work, for a check.
 pub(in crate::store) const ALL: &str = select!("");
 
@@ -235,6 +239,15 @@ pub(crate) fn add_with_key(tx: &Transaction<'_>, work: &KeyedWork<'_>) -> Result
 /// Whether work of this kind is due.
 pub(crate) fn any_due(tx: &Transaction<'_>, Queue { kind, latest_due, .. }: Queue<'_>) -> Result<bool> {
     tx.exists(ANY_DUE, &[kind.into(), tx.now().into(), tx.now().saturating_add(latest_due).into()])
+}
+
+/// Returns how much work of a kind there is, and for how long the oldest has been due.
+pub(crate) fn backlog(tx: &Transaction<'_>, kind: &str) -> Result<(u64, Option<Duration>)> {
+    let waiting: Option<i64> = tx.query_opt(COUNT, &[kind.into()], |row| row.get("waiting"))?;
+    let oldest: Option<Timestamp> =
+        tx.query_opt(OLDEST_DUE, &[kind.into(), tx.now().into()], |row| row.get("due_at"))?;
+    let waiting = u64::try_from(waiting.unwrap_or(0)).unwrap_or(0);
+    Ok((waiting, oldest.and_then(|due_at| tx.now().duration_since(due_at))))
 }
 
 /// Claims work of this kind. The organizations take turns, so that one with very much does not delay the others: it is

@@ -7,7 +7,6 @@ pub(crate) mod event;
 #[cfg(feature = "event-pages")]
 pub(crate) mod event_page;
 pub(crate) mod gateway_account;
-#[cfg_attr(not(feature = "mail"), expect(unreachable_pub, reason = "only mails name their kind to programs"))]
 pub(crate) mod mail;
 pub(crate) mod new_order;
 pub(crate) mod order;

@@ -7,6 +7,7 @@ use crate::documents::TicketDocument;
 use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::{Error, Result};
 use crate::mail::{self, MailError, MailOptions, MailReceipt, OutgoingMail, ascii_address};
+use crate::model::operation::statistics::MailOutcome;
 use crate::model::sale::mail::{Mail, MailState};
 use crate::model::tickets::mail_facts::MailFacts;
 use crate::model::values::id::{EventId, MailId, OrganizationId};
@@ -159,6 +160,7 @@ impl Mails {
             Ok(Next::Wait(wait)) => return wait_for(service, claimed, wait),
             Ok(Next::Drop(mail, reason)) => {
                 finish(service, claimed, &mail, MailState::Dropped, reason)?;
+                count(service, &mail, MailOutcome::Dropped);
                 return Ok(Outcome::Recorded { answered: true });
             }
             Err(error) => return Err(error),
@@ -186,6 +188,7 @@ impl Mails {
         match self.options.transport.send(&outgoing) {
             Ok(MailReceipt { answer }) => {
                 finish(service, claimed, &facts.mail, MailState::Sent, &answer)?;
+                count(service, &facts.mail, MailOutcome::Sent);
                 Ok(Outcome::Recorded { answered: true })
             }
             Err(problem) => self.failed(service, claimed, &facts.mail, &problem),
@@ -209,6 +212,8 @@ impl Mails {
             MailError::Refused(_) | MailError::RecipientRefused(_) => None,
         };
         let answer = problem.to_string();
+        let outcome = if delay.is_some() { MailOutcome::Retried } else { MailOutcome::Failed };
+        count(service, mail, outcome);
         let Some(delay) = delay else {
             tracing::warn!(target: "ticketing::mail", mail = %mail.id, kind = %mail.kind, ?problem, "a mail has failed");
             finish(service, claimed, mail, MailState::Failed, &answer)?;
@@ -262,6 +267,10 @@ impl Drop for Recipient<'_> {
     fn drop(&mut self) {
         self.recipients.locked().retain(|other| *other != self.taken);
     }
+}
+
+fn count(service: &TicketingService, mail: &Mail, outcome: MailOutcome) {
+    service.store_in_operation().counters().mail_attempted(mail.kind, outcome);
 }
 
 /// Lets a mail wait, as if it had not been attempted.

@@ -52,6 +52,11 @@ pub(crate) struct NewMail<'a> {
     pub(crate) delay: Duration,
 }
 
+/// Returns how many mails wait to be sent, and for how long the oldest one has been due.
+pub(crate) fn backlog(tx: &Transaction<'_>) -> Result<(u64, Option<Duration>)> {
+    work::backlog(tx, SEND)
+}
+
 /// Inserts a mail, and the work that sends it.
 pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewMail<'_>) -> Result<MailId> {
     let tickets = new.tickets.to_vec();
@@ -156,7 +161,8 @@ pub(in crate::store) const LIST_OF_ORDER: &str = select!(
 #[cfg(feature = "mail")]
 const EXISTS: &str = "SELECT 1 FROM mails WHERE id = ?1 AND organization_id = ?2";
 #[cfg(feature = "mail")]
-const FINISH: &str = "UPDATE mails SET state = ?2, sent_at = ?3, last_answer = ?4 WHERE id = ?1 AND state = 'WAITING'";
+const FINISH: &str = "UPDATE mails SET state = ?2, sent_at = ?3, last_answer = ?4
+    WHERE id = ?1 AND state || '' = 'WAITING'";
 #[cfg(feature = "mail")]
 const ANSWERED: &str = "UPDATE mails SET last_answer = ?2 WHERE id = ?1";
 #[cfg(feature = "mail")]

@@ -1,7 +1,11 @@
 //! Mails: what causes them, what becomes of them, and what they say. Messages are read back by Python's `email`.
 
 mod causes;
+mod messages;
 mod operations;
+#[cfg(feature = "smtp")]
+mod relay;
 mod sending;
+#[cfg(feature = "smtp")]
 mod smtp;
 mod tools;

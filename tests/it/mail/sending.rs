@@ -1,11 +1,17 @@
 //! What becomes of a mail: retries, limits, order, and what is not sent any more.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ticketing::mail::{MailError, MailKind, MailState, UpdateMailSettings};
+use ticketing::documents::TicketDocuments;
+use ticketing::id::MailId;
+use ticketing::mail::{
+    ListMails, MailError, MailKind, MailReceipt, MailState, MailTransport, OutgoingMail, UpdateMailSettings,
+};
 use ticketing::order::{CreateOrder, NewCustomer};
 
 use super::tools::*;
+use crate::common::random::Random;
 use crate::common::*;
 
 fn unavailable() -> MailError {
@@ -137,4 +143,85 @@ fn the_mails_of_an_organization_are_limited_and_those_of_others_are_not() {
     fixture.clock.advance(Duration::from_mins(60));
     mails.deliver();
     assert_eq!(mails.transport.sent().len(), 5);
+}
+
+/// What a relay does with the next mail.
+#[derive(Clone, Copy)]
+enum Fate {
+    Accepted,
+    /// Accepted, and that was not heard.
+    Lost,
+    Later,
+    Refused,
+}
+
+/// A relay whose answers are random, until it works.
+#[derive(Clone)]
+struct RandomRelay {
+    fates: Arc<Mutex<(Random, bool)>>,
+    /// The ids of the mails that were accepted.
+    accepted: Arc<Mutex<Vec<MailId>>>,
+}
+
+impl MailTransport for RandomRelay {
+    fn send(&self, mail: &OutgoingMail) -> Result<MailReceipt, MailError> {
+        let fate = {
+            let (random, works) = &mut *self.fates.lock().expect("fates");
+            let drawn = random.pick(&[Fate::Accepted, Fate::Lost, Fate::Later, Fate::Later, Fate::Refused]);
+            if *works { Fate::Accepted } else { drawn }
+        };
+        if matches!(fate, Fate::Accepted | Fate::Lost) {
+            self.accepted.lock().expect("mails").push(mail.id);
+        }
+        match fate {
+            Fate::Accepted => Ok(MailReceipt::new("250 ok")),
+            Fate::Lost | Fate::Later => Err(unavailable()),
+            Fate::Refused => Err(MailError::RecipientRefused("550 no".to_owned())),
+        }
+    }
+}
+
+#[test]
+fn each_completed_order_has_one_mail_with_tickets_whatever_the_relay_answers() {
+    for seed in 1..=4 {
+        let relay = RandomRelay {
+            fates: Arc::new(Mutex::new((Random::new(seed), false))),
+            accepted: Arc::default(),
+        };
+        let options = options(relay.clone()).per_address_and_hour(1000);
+        let fixture = Fixture::with_gateway(|builder| {
+            builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)
+        });
+        let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+        let deliver = || fixture.service.deliver_due_mails().expect("the database");
+        let mut orders = Vec::new();
+        for step in 0..12 {
+            let order = fixture.order(&ticket_type, 1).id;
+            let is_paid = step % 3 != 0;
+            if is_paid {
+                fixture.service.payment_completed(&fixture.caller, order).expect("paid");
+            }
+            orders.push((order, is_paid));
+            deliver();
+            fixture.clock.advance(Duration::from_secs(20));
+        }
+        relay.fates.lock().expect("fates").1 = true;
+        for _ in 0..4 {
+            fixture.clock.advance(Duration::from_mins(60));
+            deliver();
+        }
+        let accepted = relay.accepted.lock().expect("mails").clone();
+        for (order, is_paid) in orders {
+            let request = ListMails::new().order(order);
+            let mails = fixture.service.list_mails(&fixture.caller, request).expect("the mails").data;
+            assert_eq!(mails.len(), usize::from(is_paid), "seed {seed}");
+            let Some(mail) = mails.first() else { continue };
+            let times = accepted.iter().filter(|id| **id == mail.id).count();
+            match mail.state {
+                MailState::Sent => assert!(times >= 1, "seed {seed}: a mail counts as sent that was not"),
+                MailState::Failed => assert_eq!(mail.last_answer.as_deref(), Some("550 no"), "seed {seed}"),
+                other => panic!("seed {seed}: {other:?}"),
+            }
+        }
+    }
 }
