@@ -67,13 +67,21 @@ fn preview(mails: &Mails, order: OrderId, kind: MailKind) -> MailPreview {
     mails.fixture.service.preview_mail(&mails.fixture.caller, order, request).expect("a preview")
 }
 
+/// With the variable `KEEP_MAILS`, the page of a mail stays in that folder, to be looked at.
+fn keep(name: &str, html: &str) {
+    if let Some(folder) = std::env::var_os("KEEP_MAILS") {
+        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(path, html).expect("written");
+    }
+}
+
 #[test]
 fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
     let mails = Mails::new();
     let fixture = &mails.fixture;
     let (service, caller) = (&fixture.service, &fixture.caller);
     mails.set(UpdateMailSettings::default().mail_intro("Hello\n<b>you</b>").mail_footer("Jazz Cellar\nCellar Road 1"));
-    for text in hostile_texts() {
+    for (number, text) in hostile_texts().into_iter().enumerate() {
         let event = fixture.event_with(|new: &mut CreateEvent| {
             new.title = text.clone();
             let line: String = text.chars().take(200).collect();
@@ -105,6 +113,7 @@ fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
                 (paid.id, MailKind::OrganizerOrder),
             ] {
                 let MailPreview { subject, text: plain, html, .. } = preview(&mails, order, kind);
+                keep(&format!("{number}-{kind}-{}-{language}", order == cancelled), &html);
                 assert_eq!(words(&plain), words_of_html(&html), "{kind} {language}\n{plain}");
                 assert!(subject.chars().count() <= 150, "{subject}");
                 assert!(!subject.chars().any(char::is_control), "{subject}");
