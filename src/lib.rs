@@ -72,7 +72,7 @@
 //! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
-//! | Send the mail with the tickets | [`Builder::on_notification`], and the example `mail` |
+//! | Send the mail with the tickets | the guide [`mail`](guide::mail); to write it yourself, [`Builder::on_notification`] and the example `mail` |
 //! | Let a night be one day at the entrance | [`update_event_settings`](TicketingService::update_event_settings) with `EventSettings::default().day_starts_at("06:00")` |
 //! | Test with a database that deletes itself | [`TicketingService::temporary`] |
 //! | Test webhooks and e-mails without waiting | [`deliver_due_webhooks`](TicketingService::deliver_due_webhooks), [`deliver_due_notifications`](TicketingService::deliver_due_notifications) |

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::addresses::mailbox_of;
 use super::transport::MailTransport;
 use crate::error::FieldErrors;
-use crate::form::text::is_email;
 
 /// How many mails a service sends in a second.
 const PER_SECOND: u32 = 20;
@@ -93,7 +92,8 @@ impl MailOptions {
     }
 
     pub(crate) fn check(&self, errors: &mut FieldErrors) {
-        let is_address = |address: &str| is_email(address) && mailbox_of(None, address).is_ok();
+        // A name without a dot, such as localhost, is one too.
+        let is_address = |address: &str| mailbox_of(None, address).is_ok();
         errors.check(is_address(&self.from), "mail.from", "must be an e-mail address");
         let reply_to_is_valid = self.reply_to.as_deref().is_none_or(is_address);
         errors.check(reply_to_is_valid, "mail.reply_to", "must be an e-mail address");

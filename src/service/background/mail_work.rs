@@ -16,7 +16,7 @@ use crate::rules::mail::{ANSWER_LENGTH, LATEST_DUE, delay_after, reason_to_drop}
 use crate::sales::orders::{mail_facts, payment_reminders};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
-use crate::store::LockedEvent;
+use crate::store::{LockedEvent, Transaction};
 use crate::store::order::mails::{self, REMIND, SEND};
 use crate::store::work::{self, ClaimedWork};
 use crate::work::background_threads::MaintenanceGuard;
@@ -97,6 +97,8 @@ enum Next {
     /// It has been sent, or does not exist.
     Nothing,
     Wait(Duration),
+    /// The organization has sent as many mails as it may: all that are due wait until this time.
+    WaitAll(Timestamp),
     /// Another one is sent first.
     NotNow,
     Drop(Mail, &'static str),
@@ -146,8 +148,10 @@ impl Mails {
             let to = facts.mail.recipient.as_str();
             let of_address = mails::nth_sent_since(tx, organization, Some(to), since, self.options.per_address)?;
             let of_all = mails::nth_sent_since(tx, organization, None, since, self.options.per_organization)?;
-            let free_at = of_address.max(of_all).map(|at| at.saturating_add(HOUR));
-            match free_at.and_then(|at| at.duration_since(tx.now())) {
+            if let Some(at) = of_all {
+                return Ok(Next::WaitAll(at.saturating_add(HOUR)));
+            }
+            match of_address.and_then(|at| at.saturating_add(HOUR).duration_since(tx.now())) {
                 Some(wait) => Ok(Next::Wait(wait)),
                 None => Ok(Next::Send(Box::new(facts))),
             }
@@ -157,6 +161,12 @@ impl Mails {
             Ok(Next::Send(facts)) => facts,
             Ok(Next::Nothing) => return Ok(Outcome::Done),
             Ok(Next::NotNow) => return Ok(Outcome::NotNow),
+            Ok(Next::WaitAll(until)) => {
+                let postpone = move |tx: &Transaction<'_>| work::postpone(tx, SEND, organization, until);
+                while service.store()?.write(None, postpone)? {}
+                let wait = until.duration_since(service.now()).unwrap_or_default();
+                return wait_for(service, claimed, wait);
+            }
             Ok(Next::Wait(wait)) => return wait_for(service, claimed, wait),
             Ok(Next::Drop(mail, reason)) => {
                 finish(service, claimed, &mail, MailState::Dropped, reason)?;
@@ -170,6 +180,8 @@ impl Mails {
         };
         let message = match self.render(service, &facts) {
             Ok(message) => message,
+            // Others are rendering documents.
+            Err(Error::Unavailable(_)) => return Ok(Outcome::NotNow),
             Err(error) if error.concerns_all_rows() => return Err(error),
             Err(error) => {
                 tracing::error!(target: "ticketing::mail", mail = %facts.mail.id, %error, "a mail cannot be rendered");

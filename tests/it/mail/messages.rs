@@ -230,8 +230,14 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
         let message = &read[mail.id.to_string()];
         let visible: String = text.chars().filter(|c| !matches!(c, '\u{202A}'..='\u{202E}')).collect();
         let in_header = visible.replace("=?", "= ?");
-        assert_eq!(message["to"], serde_json::json!([[in_header, "ada@xn--exmple-cua.com"]]));
-        assert_eq!(message["from"], serde_json::json!([in_header, FROM]));
+        // Python 3.11 keeps the spaces between the encoded words of a name.
+        let name_of = |address: &Value| {
+            let name = address[0].as_str().expect("a name");
+            if text.contains(' ') { name.to_owned() } else { name.replace(' ', "") }
+        };
+        let (to, from) = (&message["to"][0], &message["from"]);
+        assert_eq!((name_of(to), &to[1]), (in_header.clone(), &"ada@xn--exmple-cua.com".into()));
+        assert_eq!((name_of(from), &from[1]), (in_header, &FROM.into()));
         assert_eq!((&message["replyTo"], &message["date"]), (&"help@example.com".into(), &"2026-06-01T12:00:00+00:00".into()));
         assert_eq!(message["messageId"], format!("<{}@example.com>", mail.id));
         let decode = |value: &Value| BASE64_STANDARD.decode(value.as_str().expect("base64")).expect("base64");

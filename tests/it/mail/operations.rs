@@ -187,6 +187,19 @@ fn settings_have_limits_and_a_revision() {
 }
 
 #[test]
+fn requests_are_written_as_they_were_read() {
+    let settings = serde_json::json!({"mailEnabled": false, "senderName": null, "paymentReminderMinutes": 10});
+    let read: UpdateMailSettings = serde_json::from_value(settings.clone()).expect("a request");
+    assert_eq!(serde_json::to_value(read).expect("JSON"), settings);
+    let to = serde_json::json!({"to": "ada@example.org"});
+    let read: ResendTickets = serde_json::from_value(to.clone()).expect("a request");
+    assert_eq!((serde_json::to_value(&read).expect("JSON"), read.to.as_deref()), (to, Some("ada@example.org")));
+    let list = serde_json::json!({"kind": "TICKETS", "state": "FAILED"});
+    let read: ListMails = serde_json::from_value(list.clone()).expect("a request");
+    assert_eq!(serde_json::to_value(read).expect("JSON"), list);
+}
+
+#[test]
 fn a_service_without_mails_says_so() {
     let fixture = Fixture::new();
     let order = fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1).id;

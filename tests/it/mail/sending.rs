@@ -1,14 +1,15 @@
 //! What becomes of a mail: retries, limits, order, and what is not sent any more.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ticketing::documents::TicketDocuments;
 use ticketing::id::MailId;
 use ticketing::mail::{
-    ListMails, MailError, MailKind, MailReceipt, MailState, MailTransport, OutgoingMail, UpdateMailSettings,
+    ListMails, MailError, MailKind, MailOptions, MailReceipt, MailState, MailTransport, OutgoingMail, UpdateMailSettings,
 };
 use ticketing::order::{CreateOrder, NewCustomer};
+use ticketing::ticket_type::CreateTicketType;
 
 use super::tools::*;
 use crate::common::random::Random;
@@ -224,4 +225,52 @@ fn each_completed_order_has_one_mail_with_tickets_whatever_the_relay_answers() {
             }
         }
     }
+}
+
+#[test]
+fn a_mail_of_one_organization_does_not_wait_behind_those_of_another() {
+    let transport = MemoryTransport::default();
+    let options = MailOptions::new(transport.clone(), FROM).per_second(1_000_000);
+    let options = options.per_address_and_hour(1_000_000).per_organization_and_hour(1_000_000);
+    let fixture = Fixture::with_gateway(|builder| {
+        let builder = builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default());
+        builder.mail(options.threads(false))
+    });
+    let ticket_type = fixture.ticket_type(&fixture.event(), 0, 100);
+    fixture.issue(&ticket_type, 1);
+    fixture.database().run(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+        INSERT INTO mails (id, organization_id, kind, ticket_ids, recipient, dedup_key, created_at)
+        SELECT m.id + n, organization_id, m.kind, ticket_ids, 'x' || n || '@example.com', 'x:' || n, m.created_at
+        FROM mails m CROSS JOIN numbers",
+    );
+    fixture.database().run(
+        "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+        SELECT (SELECT MAX(id) FROM work) + m.id - w.key, w.kind, m.id, w.organization_id, w.event_id, '', w.due_at - 1000,
+            w.created_at
+        FROM mails m CROSS JOIN work w WHERE w.kind = 'mail' AND m.id <> w.key",
+    );
+    // The other's is newer than all of them.
+    let other = fixture.other_organization();
+    let sale = fixture.service.create_event(&other, new_event(|_| {})).expect("an event");
+    let free = CreateTicketType::new("Seat", eur(0), 10);
+    let free = fixture.service.create_ticket_type(&other, sale.id, free).expect("a ticket type");
+    let customer = NewCustomer::new("Bob", "bob@example.com");
+    let order = CreateOrder::new(sale.id, customer, free.id, 1);
+    fixture.service.create_order(&other, order).expect("an order");
+    let service = fixture.service.clone();
+    let is_sent = || transport.sent().iter().any(|mail| mail.to == "bob@example.com");
+    std::thread::scope(|scope| {
+        scope.spawn(move || service.deliver_due_mails().expect("the database"));
+        let start = Instant::now();
+        while !is_sent() {
+            assert!(start.elapsed() < Duration::from_secs(20), "it waits behind the others");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let before = transport.sent().len();
+        assert!(before < 200, "{before} were sent before");
+        // The rest need not be sent.
+        fixture.database().run("DELETE FROM work WHERE kind = 'mail' AND claim IS NULL");
+    });
+    fixture.skip_final_check();
 }

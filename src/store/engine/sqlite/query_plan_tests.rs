@@ -204,6 +204,7 @@ const STATEMENTS: &[Expected] = &[
     (work::FORGET_ALL, &["work_by_key"]),
     (work::LATER_OF_KIND, &["work_due"]),
     (work::WITH_KEY, &["work_by_key"]),
+    (work::POSTPONE, &["work_by_organization"]),
     (work::COUNT, &["work_due"]),
     (work::OLDEST_DUE, &["work_due"]),
     (work::ABANDONED, &["work_due"]),
