@@ -6,7 +6,7 @@ use super::addresses::header_text;
 use crate::documents::code_in_groups;
 use crate::error::{Error, Result};
 use crate::model::sale::event::{DeliveryMethod, Event, EventStatus};
-use crate::model::sale::mail::{MailKind, MailSettings};
+use crate::model::sale::mail::MailKind;
 use crate::model::sale::order::{Order, OrderStatus};
 use crate::model::sale::receipt::{OrderOnPage, Receipt};
 use crate::model::sale::refund::Refund;
@@ -132,8 +132,7 @@ impl<'a> Content<'a> {
         let MailedOrder { page, tickets } = mailed;
         let OrderOnPage { order, event, organizer, receipt } = page;
         let kind = facts.mail.kind;
-        let language = receipt.language();
-        let words = words::of(language.as_deref());
+        let words = words::of(facts.language.as_deref());
         let number = order.id.number();
         let is_by_post = event.delivery_method == DeliveryMethod::Physical;
         let shows = match kind {
@@ -157,7 +156,7 @@ impl<'a> Content<'a> {
             tickets,
             more_tickets,
             receipt: Some(ReceiptPart::new(number, customer, bill, words)),
-            ..Self::about_event(event, organizer, &facts.settings, kind, words)?
+            ..Self::about_event(event, organizer, facts, words)?
         })
     }
 
@@ -168,7 +167,7 @@ impl<'a> Content<'a> {
         document: Document,
     ) -> Result<Self> {
         let event = &first.event;
-        let words = words::of(first.language.as_deref());
+        let words = words::of(facts.language.as_deref());
         let is_cancelled = facts.mail.kind == MailKind::OrderCancelled;
         let title = if is_cancelled { words.tickets.ticket_cancelled } else { words.tickets.your_tickets };
         let sentence = match document {
@@ -192,18 +191,13 @@ impl<'a> Content<'a> {
             more_tickets: more(tickets.len(), parts.len(), words),
             tickets: parts,
             receipt: None,
-            ..Self::about_event(event, &first.organizer, &facts.settings, facts.mail.kind, words)?
+            ..Self::about_event(event, &first.organizer, facts, words)?
         })
     }
 
     /// What all mails say of an event and its organizer. The rest is empty.
-    fn about_event(
-        event: &'a Event,
-        organizer: &str,
-        settings: &MailSettings,
-        kind: MailKind,
-        words: &'static Words,
-    ) -> Result<Self> {
+    fn about_event(event: &'a Event, organizer: &str, facts: &'a MailFacts, words: &'static Words) -> Result<Self> {
+        let (settings, kind) = (&facts.settings, facts.mail.kind);
         let lines_of = |text: &Option<String>| {
             let text = text.as_deref().filter(|_| kind != MailKind::OrganizerOrder).unwrap_or_default();
             let lines: Vec<_> = printed_text::lines(text).collect();
@@ -216,7 +210,7 @@ impl<'a> Content<'a> {
             sentences: Vec::new(),
             intro: lines_of(&settings.mail_intro),
             actions: Vec::new(),
-            heading: Heading::of(event, words, None)?,
+            heading: Heading::of(event, words, facts.language.as_deref())?,
             tickets: Vec::new(),
             more_tickets: None,
             receipt: None,

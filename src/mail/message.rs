@@ -53,11 +53,11 @@ pub(super) fn build(
     now: Timestamp,
 ) -> Result<Arc<[u8]>> {
     let mail = &facts.mail;
-    let not_an_address =
-        |what: &str| Error::Internal(format!("the address of the {what} of a mail is not one that mail programs accept"));
-    let mailbox = |what: &str, name: Option<&str>, address: &str| {
-        mailbox_of(name, address).map_err(|_| not_an_address(what))
+    let not_an_address = |what: &str| {
+        Error::Internal(format!("the address of the {what} of a mail is not one that mail programs accept"))
     };
+    let mailbox =
+        |what: &str, name: Option<&str>, address: &str| mailbox_of(name, address).map_err(|_| not_an_address(what));
     let (customer, organizer) = people(facts);
     let organizer = printed_text::organizer(organizer);
     let from = mailbox("sender", facts.settings.sender_name.as_deref().or(organizer.as_deref()), &options.from)?;
@@ -114,9 +114,8 @@ fn body(id: MailId, content: &Content<'_>, attachments: &Attachments<'_>) -> Res
         if let (Some(picture), Some(code)) = (&ticket.picture, &ticket.code) {
             let file = png_of(code)?;
             let name = format!("{picture}.png");
-            related = related.singlepart(
-                Attachment::new_inline_with_name(picture.clone(), name).body(file, png.clone()),
-            );
+            related =
+                related.singlepart(Attachment::new_inline_with_name(picture.clone(), name).body(file, png.clone()));
         }
     }
     let alternative = MultiPart::alternative()

@@ -297,8 +297,7 @@ impl Relay {
         let implicit = self.is_implicit.then_some(&self.tls);
         let server = (self.host.as_str(), self.port);
         let timeout = Some(COMMAND_TIMEOUT);
-        let mut connection =
-            SmtpConnection::connect(server, timeout, &hello, implicit, None).map_err(unavailable)?;
+        let mut connection = SmtpConnection::connect(server, timeout, &hello, implicit, None).map_err(unavailable)?;
         if !self.is_implicit && (connection.can_starttls() || !self.is_loopback) {
             connection.starttls(&self.tls, &hello).map_err(unavailable)?;
         }
@@ -320,7 +319,8 @@ impl Drop for Place {
 
 /// Passes a mail to the relay over a connection.
 fn transfer(connection: &mut SmtpConnection, mail: &OutgoingMail) -> Result<MailReceipt, MailError> {
-    let from = address(&mail.envelope_from).ok_or_else(|| MailError::Refused("the sender is not an address".to_owned()))?;
+    let from =
+        address(&mail.envelope_from).ok_or_else(|| MailError::Refused("the sender is not an address".to_owned()))?;
     let not_an_address = || MailError::RecipientRefused("the recipient is not an address".to_owned());
     let to = address(&mail.to).ok_or_else(not_an_address)?;
     let mut parameters = Vec::new();

@@ -131,9 +131,10 @@ writable_fields! {
     reply_to: String => nullable, MaxLength(EMAIL_LENGTH), Email;
     /// The e-mail address to which the organizer's own mails go, such as those of new orders: at most 254 characters.
     notify_address: String => nullable, MaxLength(EMAIL_LENGTH), Email;
-    /// What mails to customers say first: plain text of at most 2,000 characters.
+    /// What mails to customers say first: plain text of at most 2,000 characters. It may have several lines.
     mail_intro: String => nullable, MaxLength(INTRO_LENGTH), Lines(ANY_LINES);
-    /// What mails to customers say last, such as the imprint: plain text of at most 1,000 characters.
+    /// What mails to customers say last, such as the imprint: plain text of at most 1,000 characters. It may have several
+    /// lines.
     mail_footer: String => nullable, MaxLength(FOOTER_LENGTH), Lines(ANY_LINES);
     /// How many minutes before the end of its hold the customer of an unpaid order gets a mail: 5 to 1,440. If it is
     /// null, none is sent. Neither is it if the hold is not longer than twice that time.

@@ -10,6 +10,8 @@ use crate::model::sale::ticket::IssuedTicket;
 pub(crate) struct MailFacts {
     pub(crate) mail: Mail,
     pub(crate) settings: MailSettings,
+    /// The language tag of the reader, such as `de-AT`.
+    pub(crate) language: Option<String>,
     pub(crate) subject: MailSubject,
 }
 

@@ -21,5 +21,9 @@ pub(crate) fn read(tx: &Transaction<'_>, organization: OrganizationId, mail: Mai
             MailSubject::Tickets(tickets.collect::<Result<_>>()?)
         }
     };
-    Ok(MailFacts { settings: mail_settings::get(tx, organization)?, mail, subject })
+    let language = match &subject {
+        MailSubject::Order(order) => order.page.receipt.language(),
+        MailSubject::Tickets(tickets) => tickets.first().and_then(|linked| linked.language.clone()),
+    };
+    Ok(MailFacts { settings: mail_settings::get(tx, organization)?, mail, language, subject })
 }

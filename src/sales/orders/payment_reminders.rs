@@ -15,8 +15,7 @@ pub(crate) fn remind(tx: &LockedEvent<'_>, claimed: &ClaimedWork) -> Result<()> 
     if !work::is_held(tx, claimed)? {
         return Ok(());
     }
-    let (organization, id) =
-        (claimed.work.organization_id, OrderId::from_raw(claimed.work.key.unwrap_or_default()));
+    let (organization, id) = (claimed.work.organization_id, OrderId::from_raw(claimed.work.key.unwrap_or_default()));
     let state = order_lifecycle::load(tx, organization, id)?;
     if state.status == OrderStatus::Pending
         && !orders::get(tx, organization, id)?.checkout_reminder_sent

@@ -48,8 +48,7 @@ pub(crate) fn issue(
     };
     let issued_tickets = insert_tickets(tx, &holder, seats)?;
     let ids: Vec<_> = issued_tickets.iter().map(|ticket| ticket.id).collect();
-    let mailed =
-        MailedTickets { organization, event: seats.event, tickets: &ids, customer_email: &customer.email };
+    let mailed = MailedTickets { organization, event: seats.event, tickets: &ids, customer_email: &customer.email };
     mail_causes::tickets_issued(tx, &mailed)?;
     let message = match issued_tickets.len() {
         1 => format!("1 ticket of {} was issued", ticket_type.name),

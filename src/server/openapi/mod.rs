@@ -134,8 +134,10 @@ fn generator() -> SchemaGenerator {
 }
 
 fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
-    let scopes: Vec<_> =
-        std::iter::once(operation.route.scope).chain(operation.further_scopes.iter().copied()).map(Scope::as_str).collect();
+    let scopes: Vec<_> = std::iter::once(operation.route.scope)
+        .chain(operation.further_scopes.iter().copied())
+        .map(Scope::as_str)
+        .collect();
     let mut parameters = path_parameters(operation, requests);
     let mut body = None;
     match operation.input {

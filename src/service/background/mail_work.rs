@@ -16,9 +16,9 @@ use crate::rules::mail::{ANSWER_LENGTH, LATEST_DUE, delay_after, reason_to_drop}
 use crate::sales::orders::{mail_facts, payment_reminders};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
-use crate::store::{LockedEvent, Transaction};
 use crate::store::order::mails::{self, REMIND, SEND};
 use crate::store::work::{self, ClaimedWork};
+use crate::store::{LockedEvent, Transaction};
 use crate::work::background_threads::MaintenanceGuard;
 use crate::work::queues::{Kind, Outcome, Queue, Queues, Room, Schedule};
 use crate::work::workers;
@@ -234,9 +234,9 @@ impl Mails {
         self.log_unavailable(mail, delay);
         let (claimed, id, answer) = (claimed.clone(), mail.id, cut(&answer));
         let (organization, event) = (claimed.work.organization_id, event_of(&claimed)?);
-        service.store_in_operation().write_event(organization, event.into(), move |tx| {
-            mails::retry(tx, &claimed, id, &answer, delay)
-        })?;
+        service
+            .store_in_operation()
+            .write_event(organization, event.into(), move |tx| mails::retry(tx, &claimed, id, &answer, delay))?;
         Ok(Outcome::Recorded { answered: true })
     }
 
@@ -386,7 +386,8 @@ impl Kind for Reminders {
         let work = claimed.clone();
         let reminded = event_of(claimed).and_then(|event| {
             let store = service.store_in_operation();
-            store.write_event(claimed.work.organization_id, event.into(), move |tx| payment_reminders::remind(tx, &work))
+            store
+                .write_event(claimed.work.organization_id, event.into(), move |tx| payment_reminders::remind(tx, &work))
         });
         match reminded {
             Ok(()) => Outcome::Recorded { answered: true },

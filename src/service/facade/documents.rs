@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::documents::{DocumentToPrint, Fetch, Rendered, Renderer, TicketDocument, TicketDocuments};
 use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::tenants::caller::Caller;
 #[cfg(feature = "mail")]
 use crate::model::sale::ticket::TicketStatus;
+use crate::model::tenants::caller::Caller;
 use crate::model::tickets::linked::DocumentVersion;
 #[cfg(feature = "mail")]
 use crate::model::tickets::linked::LinkedTicket;
@@ -206,10 +206,7 @@ impl TicketingService {
 
     /// The document of tickets that were issued together. It is rendered anew each time: nothing else asks for it.
     #[cfg(feature = "mail")]
-    pub(in crate::service) fn document_of_tickets(
-        &self,
-        tickets: &[LinkedTicket],
-    ) -> Result<TicketDocument> {
+    pub(in crate::service) fn document_of_tickets(&self, tickets: &[LinkedTicket]) -> Result<TicketDocument> {
         let missing = || Error::NotFound(ResourceKind::TicketDocument);
         let (Some(renderer), Some(first)) = (self.inner.documents.as_ref(), tickets.first()) else {
             return Err(missing());

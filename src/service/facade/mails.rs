@@ -147,9 +147,8 @@ impl TicketingService {
         request: impl Into<Request<ResendTickets>>,
     ) -> Result<C::Output<Mail>> {
         self.require_to_resend(caller.as_caller())?;
-        self.write(caller, OperationTarget::on("resend_tickets", id), request).run_on(id, move |tx, caller, request, _| {
-            mail_resends::of_order(tx, caller.organization, id, request)
-        })
+        self.write(caller, OperationTarget::on("resend_tickets", id), request)
+            .run_on(id, move |tx, caller, request, _| mail_resends::of_order(tx, caller.organization, id, request))
     }
 
     /// Sends one ticket again: to its holder, or to another address, which is used for this mail only.
@@ -179,9 +178,8 @@ impl TicketingService {
         request: impl Into<Request<ResendTickets>>,
     ) -> Result<C::Output<Mail>> {
         self.require_to_resend(caller.as_caller())?;
-        self.write(caller, OperationTarget::on("resend_ticket", id), request).run_on(id, move |tx, caller, request, _| {
-            mail_resends::of_ticket(tx, caller.organization, id, request)
-        })
+        self.write(caller, OperationTarget::on("resend_ticket", id), request)
+            .run_on(id, move |tx, caller, request, _| mail_resends::of_ticket(tx, caller.organization, id, request))
     }
 
     /// Returns a mail about an order as it would be sent now. Nothing is sent.

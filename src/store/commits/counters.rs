@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::environment::Locked;
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
-    CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MailOutcome, MaintenanceStatistics, OrderStatistics,
-    PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+    CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MailOutcome, MaintenanceStatistics,
+    OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::model::payments::notice::NoticeOutcome;
 use crate::model::sale::mail::MailKind;

@@ -19,9 +19,9 @@ use crate::store::columns::Column;
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 #[cfg(feature = "mail")]
 use crate::store::lists::pages::read_page;
-use crate::store::work::{self, KeyedWork};
 #[cfg(feature = "mail")]
 use crate::store::work::ClaimedWork;
+use crate::store::work::{self, KeyedWork};
 use crate::store::{Bind, LockedEvent, Transaction};
 #[cfg(feature = "mail")]
 use crate::store::{Row, RowLength};
@@ -32,7 +32,8 @@ pub(crate) const SEND: &str = "mail";
 /// The kind of work that causes a reminder of an unpaid order. Its key is the id of the order.
 pub(crate) const REMIND: &str = "remind";
 
-const INSERT: &str = "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
+const INSERT: &str =
+    "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const OF_CAUSES: &str = "SELECT id, state, created_at FROM mails
     WHERE organization_id = ?1 AND dedup_key >= ?2 AND dedup_key < ?3 ORDER BY dedup_key";
@@ -87,7 +88,10 @@ pub(crate) fn remind_at(
     order: OrderId,
     due_at: Timestamp,
 ) -> Result<()> {
-    work::add_with_key(tx, &KeyedWork { kind: REMIND, key: order.raw(), organization, event: Some(event), body: "", due_at })
+    work::add_with_key(
+        tx,
+        &KeyedWork { kind: REMIND, key: order.raw(), organization, event: Some(event), body: "", due_at },
+    )
 }
 
 /// A mail with one of some causes.

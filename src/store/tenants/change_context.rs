@@ -94,4 +94,3 @@ fn mail_terms_of(row: &Row<'_>) -> Result<MailTerms> {
         reminder: minutes.and_then(|minutes| u64::try_from(minutes).ok()).map(Duration::from_mins),
     })
 }
-

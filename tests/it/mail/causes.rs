@@ -117,12 +117,10 @@ fn the_organizer_gets_a_mail_of_a_sale_unless_the_event_says_otherwise() {
         let of_order = mails.of_order(order).into_iter();
         of_order.filter(|mail| mail.kind == MailKind::OrganizerOrder).map(|mail| mail.recipient).collect::<Vec<_>>()
     };
-    assert_eq!([before, told, free, untold].map(to_organizer), [
-        vec![],
-        vec!["office@example.com".to_owned()],
-        vec!["office@example.com".to_owned()],
-        vec![]
-    ]);
+    assert_eq!(
+        [before, told, free, untold].map(to_organizer),
+        [vec![], vec!["office@example.com".to_owned()], vec!["office@example.com".to_owned()], vec![]]
+    );
 }
 
 #[test]

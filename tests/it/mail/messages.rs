@@ -118,7 +118,10 @@ fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
                 assert!(subject.chars().count() <= 150, "{subject}");
                 assert!(!subject.chars().any(char::is_control), "{subject}");
                 assert!(html.len() <= 30 * 1024, "{kind}: {} bytes", html.len());
-                assert!(html.starts_with(&format!("<!DOCTYPE html>\n<html lang=\"{language}\" dir=\"ltr\">")), "{html}");
+                assert!(
+                    html.starts_with(&format!("<!DOCTYPE html>\n<html lang=\"{language}\" dir=\"ltr\">")),
+                    "{html}"
+                );
                 assert!(!html.contains("<script") && !html.contains("<b>") && !plain.contains('\u{202E}'));
                 assert!(!html.contains("http-equiv") && !html.contains("src=\"http") && !html.contains("data:"));
                 let number = order.to_string().replace("order_", "");
@@ -238,7 +241,10 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
         let (to, from) = (&message["to"][0], &message["from"]);
         assert_eq!((name_of(to), &to[1]), (in_header.clone(), &"ada@xn--exmple-cua.com".into()));
         assert_eq!((name_of(from), &from[1]), (in_header, &FROM.into()));
-        assert_eq!((&message["replyTo"], &message["date"]), (&"help@example.com".into(), &"2026-06-01T12:00:00+00:00".into()));
+        assert_eq!(
+            (&message["replyTo"], &message["date"]),
+            (&"help@example.com".into(), &"2026-06-01T12:00:00+00:00".into())
+        );
         assert_eq!(message["messageId"], format!("<{}@example.com>", mail.id));
         let decode = |value: &Value| BASE64_STANDARD.decode(value.as_str().expect("base64")).expect("base64");
         assert_eq!(decode(&message["attachments"]["tickets.pdf"]), &*document.bytes);
@@ -311,7 +317,8 @@ fn aiosmtpd_receives_a_mail_with_starttls_and_credentials() {
     let _ = relay.wait();
     assert_eq!((&received["from"], &received["to"]), (&FROM.into(), &serde_json::json!(["ada@example.com"])));
     assert_eq!((&received["user"], &received["encrypted"]), (&"ticketing".into(), &true.into()));
-    std::fs::write(folder.path().join("received.eml"), received["message"].as_str().expect("a message")).expect("written");
+    std::fs::write(folder.path().join("received.eml"), received["message"].as_str().expect("a message"))
+        .expect("written");
     let Some(read) = read_back(folder.path()) else { return };
     assert!(read["received"]["attachments"]["tickets.pdf"].is_string());
 }

@@ -205,9 +205,11 @@ impl Session<'_> {
                 "AUTH" => {
                     let sent = command.rsplit(' ').next().unwrap_or_default();
                     let sent = BASE64_STANDARD.decode(sent).unwrap_or_default();
-                    let is_right = self.shared.settings.credentials.is_some_and(|(user, password)| {
-                        sent == format!("\0{user}\0{password}").into_bytes()
-                    });
+                    let is_right = self
+                        .shared
+                        .settings
+                        .credentials
+                        .is_some_and(|(user, password)| sent == format!("\0{user}\0{password}").into_bytes());
                     self.user = self.shared.settings.credentials.map(|(user, _)| user.to_owned());
                     self.answer(stream, "AUTH", if is_right { "235 ok" } else { "535 wrong credentials" })?;
                 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ticketing::documents::TicketDocuments;
 use ticketing::id::MailId;
 use ticketing::mail::{
-    ListMails, MailError, MailKind, MailOptions, MailReceipt, MailState, MailTransport, OutgoingMail, UpdateMailSettings,
+    ListMails, MailError, MailKind, MailOptions, MailReceipt, MailState, MailTransport, OutgoingMail,
+    UpdateMailSettings,
 };
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket_type::CreateTicketType;
@@ -78,6 +79,16 @@ fn tickets_of_an_order_that_was_cancelled_meanwhile_are_not_sent() {
     mails.deliver();
     let expected = [(MailKind::Tickets, MailState::Dropped), (MailKind::OrderCancelled, MailState::Sent)];
     assert_eq!(mails.kinds(order), expected);
+}
+
+#[test]
+fn mails_to_the_customers_of_a_suspended_organization_are_sent() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1);
+    fixture.service.suspend_organization(fixture.caller.organization()).expect("suspended");
+    mails.deliver();
+    assert_eq!(mails.transport.sent().len(), 1);
 }
 
 #[test]
@@ -185,10 +196,7 @@ impl MailTransport for RandomRelay {
 #[test]
 fn each_completed_order_has_one_mail_with_tickets_whatever_the_relay_answers() {
     for seed in 1..=4 {
-        let relay = RandomRelay {
-            fates: Arc::new(Mutex::new((Random::new(seed), false))),
-            accepted: Arc::default(),
-        };
+        let relay = RandomRelay { fates: Arc::new(Mutex::new((Random::new(seed), false))), accepted: Arc::default() };
         let options = options(relay.clone()).per_address_and_hour(1000);
         let fixture = Fixture::with_gateway(|builder| {
             builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)

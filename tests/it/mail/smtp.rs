@@ -42,7 +42,8 @@ fn a_mail_is_encrypted_from_the_beginning_or_with_starttls_and_arrives_byte_for_
     for (scheme, is_implicit) in [("smtps://localhost", true), ("smtp://localhost", false)] {
         let settings = Settings { tls: Some(tls(&issuer, "localhost")), is_implicit, ..Settings::default() };
         let relay = Relay::start(settings);
-        let transport = SmtpTransport::builder(relay.url(scheme)).root_certificates(issuer.pem()).build().expect("built");
+        let transport =
+            SmtpTransport::builder(relay.url(scheme)).root_certificates(issuer.pem()).build().expect("built");
         assert_eq!(kind(&send(&transport)), ("Sent", "250 queued as 4711".to_owned()));
         let received = relay.received();
         assert_eq!((received[0].from.as_str(), received[0].to.as_str()), (FROM, "ada@example.com"));

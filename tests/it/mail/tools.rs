@@ -60,10 +60,7 @@ impl Mails {
         let transport = MemoryTransport::default();
         let options = change(options(transport.clone()));
         let fixture = Fixture::with_gateway(|builder| {
-            builder
-                .public_url("https://tickets.example.com")
-                .ticket_documents(TicketDocuments::default())
-                .mail(options)
+            builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)
         });
         Self { fixture, transport }
     }

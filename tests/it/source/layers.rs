@@ -48,7 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "enums",
         ],
     ),
-    ("mail", &["pages", "documents", "words", "rules", "environment", "model", "form", "error"]),
+    ("mail", &["pages", "documents", "words", "rules", "environment", "model", "error"]),
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
