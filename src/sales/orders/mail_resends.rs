@@ -50,6 +50,7 @@ pub(crate) fn of_order(
     id: OrderId,
     request: &Request<ResendTickets>,
 ) -> Result<Mail> {
+    let request = checked_request(request.clone())?;
     let state = order_status::load(tx, organization, id)?;
     require_enabled(tx, organization)?;
     if state.status != OrderStatus::Completed {
@@ -61,7 +62,7 @@ pub(crate) fn of_order(
     }
     let name = id.to_string();
     let (event, customer_email) = (state.event, state.customer_email.as_str());
-    send(tx, &Resend { organization, event, order: Some(id), tickets: &[], name, customer_email }, request)
+    send(tx, &Resend { organization, event, order: Some(id), tickets: &[], name, customer_email }, &request)
 }
 
 /// Sends one ticket again.
@@ -71,6 +72,7 @@ pub(crate) fn of_ticket(
     id: TicketId,
     request: &Request<ResendTickets>,
 ) -> Result<Mail> {
+    let request = checked_request(request.clone())?;
     let ticket = issued_tickets::get(tx, organization, id)?;
     require_enabled(tx, organization)?;
     if ticket.status == TicketStatus::Cancelled {
@@ -78,11 +80,10 @@ pub(crate) fn of_ticket(
     }
     let customer_email = ticket.customer.as_ref().map_or("", |customer| customer.email.as_str());
     let (event, name) = (ticket.ticket_type.event_id, id.to_string());
-    send(tx, &Resend { organization, event, order: None, tickets: &[id], name, customer_email }, request)
+    send(tx, &Resend { organization, event, order: None, tickets: &[id], name, customer_email }, &request)
 }
 
-fn send(tx: &LockedEvent<'_>, resend: &Resend<'_>, request: &Request<ResendTickets>) -> Result<Mail> {
-    let request = checked_request(request.clone())?;
+fn send(tx: &LockedEvent<'_>, resend: &Resend<'_>, request: &ResendTickets) -> Result<Mail> {
     let recipient = request.to.as_deref().unwrap_or(resend.customer_email);
     if mailbox(recipient).is_none() {
         let problem = match request.to {

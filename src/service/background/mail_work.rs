@@ -36,6 +36,11 @@ const LEASE: Duration = Duration::from_mins(1);
 /// The time for which the mails of an organization are limited.
 const HOUR: Duration = Duration::from_hours(1);
 
+/// How often it is tried to record that a mail was sent, and the pause after each failure. Together they are shorter than
+/// what is left of the lease.
+const RECORD_ATTEMPTS: usize = 20;
+const RECORD_PAUSE: Duration = Duration::from_millis(500);
+
 /// For how long no further problem of the relay is logged.
 const LOG_PAUSE: Duration = Duration::from_mins(1);
 
@@ -199,9 +204,9 @@ impl Mails {
         };
         match self.options.transport.send(&outgoing) {
             Ok(MailReceipt { answer }) => {
-                finish(service, claimed, &facts.mail, MailState::Sent, &answer)?;
+                let answered = record_sent(service, claimed, &facts.mail, &answer);
                 count(service, &facts.mail, MailOutcome::Sent);
-                Ok(Outcome::Recorded { answered: true })
+                Ok(Outcome::Recorded { answered })
             }
             Err(problem) => self.failed(service, claimed, &facts.mail, &problem),
         }
@@ -290,6 +295,20 @@ fn wait_for(service: &TicketingService, claimed: &ClaimedWork, wait: Duration) -
     let claimed = claimed.clone();
     service.store_in_operation().write(None, move |tx| work::put_back(tx, &claimed, wait))?;
     Ok(Outcome::Recorded { answered: false })
+}
+
+/// Records that a mail was sent. If that fails, it is tried again for some time, because the customer would get the mail
+/// twice. In the end the claim is left as it is: the mail is sent again when the claim ends. Returns whether it was recorded.
+fn record_sent(service: &TicketingService, claimed: &ClaimedWork, mail: &Mail, answer: &str) -> bool {
+    for _ in 0..RECORD_ATTEMPTS {
+        let Err(error) = finish(service, claimed, mail, MailState::Sent, answer) else { return true };
+        if service.stopped().is_some() || service.writes().is_closing() {
+            break;
+        }
+        tracing::warn!(target: "ticketing::mail", mail = %mail.id, %error, "that a mail was sent could not be recorded");
+        std::thread::sleep(RECORD_PAUSE);
+    }
+    false
 }
 
 /// Records what became of a mail.

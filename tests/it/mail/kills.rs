@@ -1,5 +1,5 @@
-//! A process that sells and sends mails is killed at random moments. No mail is lost, each is repeated at most once, with the
-//! same `Message-ID`, and nobody gets the tickets of an order that was not completed.
+//! A process that sells and sends mails is killed at random moments. No mail is lost, each kill repeats at most the mails that
+//! were being sent, with the same `Message-ID`, and nobody gets the tickets of an order that was not completed.
 //!
 //! `TICKETING_MAIL_KILLS` is the number of kills, by default 6.
 
@@ -22,6 +22,9 @@ use crate::common::seller::{Acknowledged, Sale, Seller};
 use crate::common::*;
 
 const CHILD: &str = concat!(module_path!(), "::a_child_process_sells_and_mails");
+
+/// How many mails a process sends at the same time.
+const MAX_AT_A_TIME: usize = 4;
 
 /// The environment variable with the URL of the relay.
 const RELAY: &str = "TICKETING_TEST_RELAY";
@@ -69,13 +72,14 @@ fn send_the_rest(sale: &Sale, relay: &Relay) -> TicketingService {
 }
 
 #[test]
-fn after_kills_no_mail_is_lost_and_each_is_repeated_at_most_once() {
+fn after_kills_no_mail_is_lost_and_only_those_being_sent_are_repeated() {
     let seed = first_seed();
     let mut random = Random::new(seed);
     let relay = Relay::start(Settings::default());
     let sale = Sale::prepare(Fixture::with_gateway(|builder| builder));
     let mut acknowledged = Acknowledged::default();
-    for _ in 0..repetitions("TICKETING_MAIL_KILLS", 6) {
+    let kills = usize::try_from(repetitions("TICKETING_MAIL_KILLS", 6)).expect("a number");
+    for _ in 0..kills {
         let mut command = sale.child(CHILD, "sell");
         command.env(RELAY, relay.url("smtp://localhost"));
         let mut seller = ChildProcess::start(command);
@@ -100,7 +104,8 @@ fn after_kills_no_mail_is_lost_and_each_is_repeated_at_most_once() {
     assert!(service.check().expect("a check").is_clean());
 
     let times = accepted(&relay);
-    assert!(times.values().all(|times| *times <= 2), "seed {seed}: {times:?}");
+    let repeated: usize = times.values().map(|times| times - 1).sum();
+    assert!(repeated <= kills * MAX_AT_A_TIME, "seed {seed}: {times:?}");
     let list = |page| service.list_mails(&caller, ListMails::new().page(page));
     let mails: Vec<_> = page::all(list).map(|mail| mail.expect("a mail")).collect();
     for mail in &mails {
@@ -116,6 +121,5 @@ fn after_kills_no_mail_is_lost_and_each_is_repeated_at_most_once() {
             assert!(of_order().all(|mail| mail.state == MailState::Sent), "seed {seed}: {order}");
         }
     }
-    let repeated = times.values().filter(|times| **times > 1).count();
     eprintln!("{} mails, {before} before the end, {repeated} repeated", mails.len());
 }
