@@ -72,7 +72,7 @@
 //! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
-//! | Send the mail with the tickets | [`Builder::on_notification`], and the example `mail` |
+//! | Send the mail with the tickets | the guide [`mail`](guide::mail); to write it yourself, [`Builder::on_notification`] and the example `mail` |
 //! | Let a night be one day at the entrance | [`update_event_settings`](TicketingService::update_event_settings) with `EventSettings::default().day_starts_at("06:00")` |
 //! | Test with a database that deletes itself | [`TicketingService::temporary`] |
 //! | Test webhooks and e-mails without waiting | [`deliver_due_webhooks`](TicketingService::deliver_due_webhooks), [`deliver_due_notifications`](TicketingService::deliver_due_notifications) |
@@ -96,7 +96,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [mail](guide::mail), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -140,6 +140,8 @@
 //! | `stripe` | no | The module [`stripe`]: payments with Stripe Checkout. |
 //! | `documents` | no | The module [`documents`]: tickets as PDF, with a QR code. |
 //! | `event-pages` | no | [Pages of events](guide::event_pages), on which customers buy. It includes `server` and `documents`. |
+//! | `mail` | no | The module [`mail`]: [mails](guide::mail) to customers and organizers. It includes `documents`. |
+//! | `smtp` | no | `mail::SmtpTransport`, which sends mails over SMTP. It includes `mail` and `ring`. |
 //! | `exports` | no | The module [`exports`]: the ledger, orders, attendees, check-ins and settlements as CSV. |
 //! | `xlsx` | no | Exports as XLSX too. It includes `exports`. |
 //! | `postgres` | no | `TicketingService::postgres`: a service on a PostgreSQL database, which several machines share. |
@@ -147,7 +149,7 @@
 //! | `tokio` | no | [`TicketingService::run`], for calls in asynchronous code. It is part of `server`. |
 //! | `time` | no | Conversions between [`Timestamp`] and `time::OffsetDateTime`. |
 //! | `server` | no | The module [`server`]: the operations over HTTP, OpenAPI, the sandbox's checkout page, metrics. |
-//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `event-pages`, `exports` and `ring`. |
+//! | `program` | no | The program `ticketing`, which runs the server: `cargo install --path . --features program` in a checkout. It includes `server`, `documents`, `event-pages`, `exports`, `smtp` and `ring`. |
 //! | `docs-page` | yes | The page `/docs` of the server, on which operations can be tried. Its script adds 5 MB to a program with `server`, and nothing to others. |
 //!
 //! `ring` is not on by default, because Cargo enables it for the whole program. If the program is also compiled with
@@ -184,7 +186,7 @@ mod fair;
 mod form;
 pub(crate) mod https;
 mod model;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 mod pages;
 mod payments;
 mod rules;
@@ -203,6 +205,8 @@ pub mod error;
 #[cfg(feature = "exports")]
 pub mod exports;
 pub mod guide;
+#[cfg(feature = "mail")]
+pub mod mail;
 pub mod payment;
 #[cfg(feature = "server")]
 pub mod server;
@@ -308,7 +312,7 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::values::id::{
-        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, NotificationId, OrderId,
+        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, MailId, NotificationId, OrderId,
         OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId, TicketId, TicketTypeId,
         WebhookDeliveryId, WebhookId, kind,
     };
@@ -355,9 +359,10 @@ pub mod maintenance {
 /// Figures for monitoring: what this process has counted, and the backlog in the database.
 pub mod monitoring {
     pub use crate::model::operation::statistics::{
-        Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics,
+        Backlog, CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MailOutcome, MaintenanceStatistics,
         OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
     };
+    pub use crate::model::sale::mail::MailKind;
 }
 
 /// Compiles the Rust examples of the README.

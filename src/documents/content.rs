@@ -27,6 +27,14 @@ impl<'a> DocumentToPrint<'a> {
         Self { file_name: ticket.file_name("pdf"), tickets: vec![ticket] }
     }
 
+    /// Tickets that were issued together.
+    #[cfg(feature = "mail")]
+    pub(crate) fn of_tickets(tickets: &'a [LinkedTicket]) -> Self {
+        let slug = tickets.first().map_or("", |linked| linked.event.slug.as_str());
+        let file_name = file_name::of_event(slug, "tickets.pdf");
+        Self { file_name, tickets: tickets.iter().map(TicketToPrint::of).collect() }
+    }
+
     /// The tickets of an order that are not cancelled.
     pub(crate) fn of_order(linked: &'a LinkedOrder) -> Self {
         let tickets = (1..).zip(linked.tickets_with_types());

@@ -92,8 +92,10 @@ use sha2::{Digest, Sha256};
 
 pub use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
 pub(crate) use content::DocumentToPrint;
+#[cfg(any(feature = "mail", feature = "server"))]
+pub(crate) use content::code_in_groups;
 #[cfg(feature = "server")]
-pub(crate) use content::{Content, Field, TicketToPrint, code_in_groups};
+pub(crate) use content::{Content, Field, TicketToPrint};
 #[cfg(feature = "event-pages")]
 pub(crate) use pictures::covers::Cover;
 pub(crate) use pictures::picture_fetcher::Fetch;

@@ -36,6 +36,10 @@ text_enum! {
         WebhooksRead = "webhooks:read",
         /// Register, change and delete webhook endpoints.
         WebhooksWrite = "webhooks:write",
+        /// Read the mail settings, and the list of mails with their recipients.
+        MailRead = "mail:read",
+        /// Change the mail settings, and send tickets again.
+        MailWrite = "mail:write",
     }
 }
 

@@ -77,6 +77,8 @@ pub(crate) struct Environment {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) ids: Arc<IdSource>,
+    /// Whether the service sends mails.
+    pub(crate) sends_mails: bool,
     /// Where the pages of tickets and orders are, if documents are switched on.
     #[cfg(feature = "documents")]
     pub(crate) pages_url: Option<String>,
@@ -94,6 +96,7 @@ impl Environment {
             clock,
             entropy,
             ids: Arc::default(),
+            sends_mails: false,
             #[cfg(feature = "documents")]
             pages_url: None,
             #[cfg(feature = "event-pages")]

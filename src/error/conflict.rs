@@ -83,5 +83,7 @@ text_enum! {
         NoDoorLink = "no-door-link",
         /// The discount has reached its usage limit.
         DiscountUsedUp = "discount-used-up",
+        /// The service sends no mails, or mail is switched off for the organization.
+        MailDisabled = "mail-disabled",
     }
 }

@@ -31,5 +31,7 @@ text_enum! {
         WebhookEndpoint = "webhook endpoint",
         /// A delivery to a webhook endpoint.
         WebhookDelivery = "webhook delivery",
+        /// A mail.
+        Mail = "mail",
     }
 }

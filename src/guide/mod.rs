@@ -24,6 +24,9 @@ pub mod event_pages {}
 #[doc = include_str!("exports.md")]
 pub mod exports {}
 
+#[doc = include_str!("mail.md")]
+pub mod mail {}
+
 #[doc = include_str!("stripe.md")]
 pub mod stripe {}
 

@@ -13,26 +13,26 @@ use crate::rules::printed_text;
 use crate::words::{self, Words};
 
 /// What a page says of an order's money, and of the buyer.
-pub(super) struct Bill {
+pub(crate) struct Bill {
     /// The items and the discount.
-    pub(super) items: Vec<Line>,
-    pub(super) total: String,
+    pub(crate) items: Vec<Line>,
+    pub(crate) total: String,
     /// What was paid, and what went back or will go back.
-    pub(super) movements: Vec<Line>,
+    pub(crate) movements: Vec<Line>,
     /// The company and the delivery address, if the buyer gave them: labels, and the lines below each.
-    pub(super) buyer: Vec<(&'static str, Vec<String>)>,
+    pub(crate) buyer: Vec<(&'static str, Vec<String>)>,
 }
 
 /// A line of the bill.
-pub(super) struct Line {
-    pub(super) label: String,
+pub(crate) struct Line {
+    pub(crate) label: String,
     /// What stands below the label in small letters.
-    pub(super) note: Option<String>,
-    pub(super) amount: String,
+    pub(crate) note: Option<String>,
+    pub(crate) amount: String,
 }
 
 impl Bill {
-    pub(super) fn of(order: &Order, event: &Event, receipt: &Receipt, words: &Words) -> Result<Self> {
+    pub(crate) fn of(order: &Order, event: &Event, receipt: &Receipt, words: &Words) -> Result<Self> {
         let zone = Zone::stored(&event.timezone)?;
         let payments = receipt.payments.iter().map(|payment| paid(payment, zone, words));
         let refunds = receipt.refunds.iter().flat_map(|refund| refunded(refund, zone, words));
@@ -56,12 +56,12 @@ fn items(order: &Order, words: &Words) -> Vec<Line> {
 }
 
 /// The line of some tickets of one type.
-pub(super) fn tickets(name: &str, quantity: i64, price: &str, subtotal: String) -> Line {
+pub(crate) fn tickets(name: &str, quantity: i64, price: &str, subtotal: String) -> Line {
     Line { label: printed_text::line(name), note: Some(format!("{quantity} × {price}")), amount: subtotal }
 }
 
 /// The line of a discount. An automatic one has no code.
-pub(super) fn discount(code: Option<&str>, amount: &str, words: &Words) -> Line {
+pub(crate) fn discount(code: Option<&str>, amount: &str, words: &Words) -> Line {
     let code = code.map(printed_text::line).unwrap_or_default();
     let label = format!("{} {code}", words.receipt.discount).trim_end().to_owned();
     Line { label, note: None, amount: format!("−{amount}") }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use crate::model::sale::event::Event;
-#[cfg(feature = "event-pages")]
 use crate::model::sale::event::EventStatus;
 #[cfg(feature = "event-pages")]
 use crate::model::sale::event_page::EventPage;
-use crate::model::sale::ticket::TicketStatus;
+use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
+#[cfg(feature = "server")]
 use crate::model::tickets::linked::LinkedTicket;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::printed_text;
@@ -25,17 +25,22 @@ const LINE: usize = 75;
 
 /// Returns the calendar entry of a ticket. It does not contain the code of the ticket, but the link of the page that has
 /// it. Each ticket has an entry of its own, because one may be cancelled while another of the same event is valid.
+#[cfg(feature = "server")]
 pub(crate) fn calendar_entry(linked: &LinkedTicket) -> String {
-    let LinkedTicket { event, ticket, .. } = linked;
+    calendar_entry_of_ticket(&linked.event, &linked.ticket, &linked.organizer)
+}
+
+/// Like [`calendar_entry`], of a ticket of this event.
+pub(crate) fn calendar_entry_of_ticket(event: &Event, ticket: &IssuedTicket, organizer: &str) -> String {
     entry(&Entry {
         id: &ticket.id.to_string(),
         changed_at: event.updated_at.max(ticket.updated_at),
         // Of the changes of a ticket, only its cancellation changes the entry. It is final, so the number never falls.
         sequence: event.revision + i64::from(ticket.status == TicketStatus::Cancelled),
         event,
-        organizer: &linked.organizer,
+        organizer,
         page: ticket.download_ticket_url.as_deref().and_then(|document| document.strip_suffix("/ticket.pdf")),
-        is_cancelled: linked.is_cancelled(),
+        is_cancelled: ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled,
     })
 }
 

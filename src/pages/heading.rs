@@ -8,22 +8,23 @@ use crate::rules::printed_text;
 use crate::words::{self, Words};
 
 /// A title longer than this is written in smaller letters.
+#[cfg(feature = "server")]
 const LONG_TITLE: usize = 80;
 
 /// Title, time and place of an event.
-pub(super) struct Heading<'a> {
-    pub(super) title: String,
-    pub(super) period: String,
-    pub(super) zone: String,
+pub(crate) struct Heading<'a> {
+    pub(crate) title: String,
+    pub(crate) period: String,
+    pub(crate) zone: String,
     /// The lines of the location.
-    pub(super) location: Vec<String>,
+    pub(crate) location: Vec<String>,
     /// The language of what the organizer has written, if it is another one than that of the page.
-    pub(super) foreign: Option<&'a str>,
+    pub(crate) foreign: Option<&'a str>,
 }
 
 impl<'a> Heading<'a> {
     /// `language` is the language tag of the order.
-    pub(super) fn of(event: &Event, words: &Words, language: Option<&'a str>) -> Result<Self> {
+    pub(crate) fn of(event: &Event, words: &Words, language: Option<&'a str>) -> Result<Self> {
         let Event { title, start_date, end_date, timezone, location, .. } = event;
         let zone = Zone::stored(timezone)?;
         Ok(Self {
@@ -35,7 +36,8 @@ impl<'a> Heading<'a> {
         })
     }
 
-    pub(super) fn is_long(&self) -> bool {
+    #[cfg(feature = "server")]
+    pub(crate) fn is_long(&self) -> bool {
         self.title.chars().count() > LONG_TITLE
     }
 }

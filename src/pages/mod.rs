@@ -5,47 +5,59 @@
 //! `page.css` and `templates/base.html`. Only the page for check-in, in `door`, is a program. Their words are in [`words`](crate::words), in the language of the order, or
 //! else in one that the browser accepts.
 
-mod bill;
+pub(crate) mod bill;
 #[cfg(feature = "documents")]
 mod calendar_entry;
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 mod card;
+#[cfg(feature = "server")]
 mod checkout_page;
+#[cfg(feature = "server")]
 mod document;
+#[cfg(feature = "server")]
 mod door_page;
 #[cfg(feature = "event-pages")]
 mod event_page;
-mod heading;
+pub(crate) mod heading;
+#[cfg(feature = "server")]
 mod home_page;
 #[cfg(feature = "event-pages")]
 mod message_page;
 #[cfg(feature = "event-pages")]
 mod order_form_page;
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 mod order_page;
-mod page_notice;
+pub(crate) mod page_notice;
+#[cfg(feature = "server")]
 mod payment_page;
 #[cfg(feature = "event-pages")]
 mod pending_order_page;
+#[cfg(feature = "server")]
 mod problem_page;
 #[cfg(feature = "event-pages")]
 mod seller;
 #[cfg(feature = "event-pages")]
 mod structured_data;
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 mod ticket_page;
 
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use calendar_entry::calendar_entry;
 #[cfg(feature = "event-pages")]
 pub(crate) use calendar_entry::calendar_entry_of_event;
+#[cfg(feature = "mail")]
+pub(crate) use calendar_entry::calendar_entry_of_ticket;
+#[cfg(feature = "server")]
 pub(crate) use checkout_page::checkout_page;
+#[cfg(feature = "server")]
 pub(crate) use document::STYLE_HASHES;
+#[cfg(feature = "server")]
 pub(crate) use door_page::DOOR_FILES;
 #[cfg(feature = "event-pages")]
 pub(crate) use event_page::{Prefilled, event_page};
 #[cfg(feature = "event-pages")]
 pub(crate) use home_page::events_page;
+#[cfg(feature = "server")]
 pub(crate) use home_page::home_page;
 #[cfg(feature = "event-pages")]
 pub(crate) fn language_for(languages: &[String]) -> &'static str {
@@ -55,11 +67,13 @@ pub(crate) fn language_for(languages: &[String]) -> &'static str {
 pub(crate) use message_page::{cancel_page, other_site_page, sent_already_page, too_many_orders_page};
 #[cfg(feature = "event-pages")]
 pub(crate) use order_form_page::{Entries, FormError, FormNotice, FormToShow, order_form_page};
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use order_page::{MAX_CARDS, order_page};
+#[cfg(feature = "server")]
 pub(crate) use payment_page::payment_page;
 #[cfg(feature = "event-pages")]
 pub(crate) use pending_order_page::pending_order_page;
+#[cfg(feature = "server")]
 pub(crate) use problem_page::{ProblemKind, problem_page};
-#[cfg(feature = "documents")]
+#[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use ticket_page::ticket_page;

@@ -12,15 +12,17 @@ use crate::model::values::amount::Amount;
 use crate::words::{self, Message, Words};
 
 /// A title and a sentence in a colored box.
-pub(super) struct Notice {
+pub(crate) struct Notice {
     /// A class in the style sheet: `good`, `bad` or `calm`.
-    pub(super) tone: &'static str,
-    pub(super) title: String,
-    pub(super) text: String,
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "mails show only the text"))]
+    pub(crate) tone: &'static str,
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "mails show only the text"))]
+    pub(crate) title: String,
+    pub(crate) text: String,
 }
 
 impl Notice {
-    pub(super) fn new(tone: &'static str, title: &str, text: &str) -> Self {
+    pub(crate) fn new(tone: &'static str, title: &str, text: &str) -> Self {
         Self { tone, title: title.to_owned(), text: text.to_owned() }
     }
 
@@ -29,7 +31,7 @@ impl Notice {
     /// its payment on the page.
     ///
     /// That the event is cancelled comes first. Money that went back, or will, is always named with its amount.
-    pub(super) fn of_order(
+    pub(crate) fn of_order(
         order: &Order,
         event: EventStatus,
         receipt: &Receipt,
@@ -109,12 +111,12 @@ fn of_pending(order: &Order, settled: Option<&SettledCheckout>, words: &Words) -
 }
 
 /// Whether the payment came too late to complete the order.
-fn is_late(receipt: &Receipt) -> bool {
+pub(crate) fn is_late(receipt: &Receipt) -> bool {
     receipt.payments.iter().any(|payment| payment.purpose == PaymentPurpose::Late)
 }
 
 /// A sentence about what went back, and one about what will. Empty if nothing does.
-fn refunds(refunds: &[Refund], words: &Words) -> String {
+pub(crate) fn refunds(refunds: &[Refund], words: &Words) -> String {
     let sentences_of = |amount_of: fn(&Refund) -> Amount, sentence: fn(&str) -> String| {
         let mut sums: BTreeMap<&str, Amount> = BTreeMap::new();
         for refund in refunds.iter().filter(|refund| amount_of(refund) > Amount::ZERO) {

@@ -11,6 +11,8 @@ pub(crate) mod event;
 #[cfg(any(feature = "documents", feature = "exports"))]
 pub(crate) mod file_name;
 mod local_time;
+#[cfg(feature = "mail")]
+pub(crate) mod mail;
 pub(crate) mod money;
 pub(crate) mod order;
 pub(crate) mod organization;

@@ -38,6 +38,8 @@ pub(crate) struct Sale {
     pub(crate) delivery_method: DeliveryMethod,
     pub(crate) shipping_countries: Vec<String>,
     pub(crate) accepts_company: bool,
+    /// Whether the organizer gets no mails of the orders of the event.
+    pub(crate) disable_notifications: bool,
     /// Whether the event has automatic discounts, enabled or not.
     pub(crate) has_automatic_discounts: bool,
 }

@@ -17,12 +17,17 @@ pub(crate) fn email_key(email: &str) -> String {
         return email.to_ascii_lowercase();
     }
     let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
+    format!("{}@{}", lower(local), ascii_domain(domain))
+}
+
+/// The name of a domain in ASCII (RFC 5890), in lower case.
+pub(crate) fn ascii_domain(domain: &str) -> String {
     let domain: String = lower(domain).nfkc().collect();
     let labels = domain.split('.').map(|label| match punycode::encode(label) {
         Ok(code) if !label.is_ascii() => format!("xn--{code}"),
         _ => label.to_owned(),
     });
-    format!("{}@{}", lower(local), labels.collect::<Vec<_>>().join("."))
+    labels.collect::<Vec<_>>().join(".")
 }
 
 /// Full case folding would make one address of two: `strasse` and `straße` are different mailboxes and domains.

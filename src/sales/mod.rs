@@ -29,6 +29,7 @@ pub(crate) mod catalog;
 pub(crate) mod checkouts;
 mod each_row;
 pub(crate) mod idempotent_operation;
+mod mail_causes;
 pub(crate) mod money;
 pub(crate) mod orders;
 pub(crate) mod tickets;

@@ -11,7 +11,8 @@ const NEWEST: &str = "SELECT MAX(id) AS id FROM (SELECT MAX(id) AS id FROM organ
     UNION ALL SELECT MAX(id) AS id FROM webhook_endpoints UNION ALL SELECT MAX(id) AS id FROM webhook_outbox
     UNION ALL SELECT MAX(id) AS id FROM webhook_notifications
     UNION ALL SELECT MAX(id) AS id FROM webhook_deliveries
-    UNION ALL SELECT MAX(id) AS id FROM work UNION ALL SELECT MAX(id) AS id FROM scans) AS newest";
+    UNION ALL SELECT MAX(id) AS id FROM work UNION ALL SELECT MAX(id) AS id FROM scans
+    UNION ALL SELECT MAX(id) AS id FROM mails) AS newest";
 
 /// Returns the greatest id of all tables; `None` if they are empty.
 pub(super) fn newest_id(tx: &Transaction<'_>) -> Result<Option<i64>> {

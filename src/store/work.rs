@@ -68,6 +68,13 @@ pub(in crate::store) const ABANDONED: &str =
 pub(in crate::store) const DELETE_ABANDONED: &str = "DELETE FROM work
     WHERE id IN (SELECT id FROM work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3)";
 
+#[cfg(any(test, feature = "mail"))]
+pub(in crate::store) const POSTPONE: &str = "UPDATE work SET due_at = ?3 WHERE id IN (SELECT id FROM work
+    WHERE kind = ?1 AND organization_id = ?2 AND due_at <= ?4 AND claim IS NULL ORDER BY due_at, id LIMIT ?5)";
+pub(in crate::store) const COUNT: &str = "SELECT COUNT(*) AS waiting FROM work WHERE kind = ?1";
+pub(in crate::store) const OLDEST_DUE: &str =
+    "SELECT due_at FROM work WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT 1";
+
 /// All work, for a check.
 pub(in crate::store) const ALL: &str = select!("");
 
@@ -235,6 +242,30 @@ pub(crate) fn add_with_key(tx: &Transaction<'_>, work: &KeyedWork<'_>) -> Result
 /// Whether work of this kind is due.
 pub(crate) fn any_due(tx: &Transaction<'_>, Queue { kind, latest_due, .. }: Queue<'_>) -> Result<bool> {
     tx.exists(ANY_DUE, &[kind.into(), tx.now().into(), tx.now().saturating_add(latest_due).into()])
+}
+
+/// Lets work of an organization that is due wait until a time: a batch of it. Returns whether there may be more.
+#[cfg(feature = "mail")]
+pub(crate) fn postpone(
+    tx: &Transaction<'_>,
+    kind: &str,
+    organization: OrganizationId,
+    until: Timestamp,
+) -> Result<bool> {
+    let postpone = |part: i64| {
+        let binds = [kind.into(), organization.into(), until.into(), tx.now().into(), part.into()];
+        tx.execute_counted(POSTPONE, &binds)
+    };
+    Ok(!tx.in_parts(BATCH, postpone)?.is_last)
+}
+
+/// Returns how much work of a kind there is, and for how long the oldest has been due.
+pub(crate) fn backlog(tx: &Transaction<'_>, kind: &str) -> Result<(u64, Option<Duration>)> {
+    let waiting: Option<i64> = tx.query_opt(COUNT, &[kind.into()], |row| row.get("waiting"))?;
+    let oldest: Option<Timestamp> =
+        tx.query_opt(OLDEST_DUE, &[kind.into(), tx.now().into()], |row| row.get("due_at"))?;
+    let waiting = u64::try_from(waiting.unwrap_or(0)).unwrap_or(0);
+    Ok((waiting, oldest.and_then(|due_at| tx.now().duration_since(due_at))))
 }
 
 /// Claims work of this kind. The organizations take turns, so that one with very much does not delay the others: it is

@@ -29,7 +29,7 @@ pub(crate) fn moment(words: &Words, zone: Zone, at: Timestamp) -> String {
 }
 
 /// A day without its weekday: `12 June 2027`.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 pub(crate) fn day_at(words: &Words, zone: Zone, at: Timestamp) -> String {
     day(words, zone.date(at))
 }

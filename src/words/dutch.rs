@@ -1,8 +1,8 @@
 //! Dutch.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static DUTCH: Words = Words {
@@ -225,5 +225,22 @@ pub(super) static DUTCH: Words = Words {
         too_many_requests: Message { title: "Te veel aanvragen", text: "Probeer het over een minuut opnieuw." },
         busy: Message { title: "De server is bezet", text: "Probeer het zo opnieuw." },
         internal: Message { title: "Er ging iets mis", text: "Probeer het later opnieuw." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Tickets geannuleerd",
+        refund: "Terugbetaling",
+        payment_returned: "Uw betaling gaat terug",
+        reminder: "Uw bestelling is nog niet betaald",
+        new_order: "Nieuwe bestelling",
+        attached: "Uw tickets zijn als pdf-bestand bijgevoegd.",
+        download: "U vindt uw tickets via de onderstaande link.",
+        sent_by_post: "Uw tickets worden naar het bezorgadres gestuurd.",
+        more: |number| format!("en nog {number}"),
+        expires: "Als zij dan niet betaald is, vervalt de bestelling.",
+        returned_as_paid: "Het geld gaat terug zoals het betaald is.",
+        returned_by_organizer: "De organisator betaalt u het geld terug.",
+        customer: "Klant",
+        open_ticket: "Ticket openen",
+        cancelled: "Geannuleerd",
     },
 };

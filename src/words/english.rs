@@ -1,8 +1,8 @@
 //! English, with British dates, and with those of the United States.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static ENGLISH: Words = WORDS;
@@ -206,6 +206,23 @@ const WORDS: Words = Words {
         too_many_requests: Message { title: "Too many requests", text: "Please try again in a minute." },
         busy: Message { title: "The server is busy", text: "Please try again in a moment." },
         internal: Message { title: "Something went wrong", text: "Please try again later." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Tickets cancelled",
+        refund: "Refund",
+        payment_returned: "Your payment goes back",
+        reminder: "Your order is not paid yet",
+        new_order: "New order",
+        attached: "Your tickets are attached as a PDF file.",
+        download: "You find your tickets behind the link below.",
+        sent_by_post: "Your tickets are sent to the delivery address.",
+        more: |number| format!("and {number} more"),
+        expires: "If it is not paid by then, the order expires.",
+        returned_as_paid: "The money goes back the way it was paid.",
+        returned_by_organizer: "The organizer returns the money to you.",
+        customer: "Customer",
+        open_ticket: "Open the ticket",
+        cancelled: "Cancelled",
     },
 };
 

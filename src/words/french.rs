@@ -1,8 +1,8 @@
 //! French.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static FRENCH: Words = Words {
@@ -244,5 +244,22 @@ pub(super) static FRENCH: Words = Words {
         too_many_requests: Message { title: "Trop de demandes", text: "Veuillez réessayer dans une minute." },
         busy: Message { title: "Le serveur est occupé", text: "Veuillez réessayer dans un instant." },
         internal: Message { title: "Une erreur s’est produite", text: "Veuillez réessayer plus tard." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Billets annulés",
+        refund: "Remboursement",
+        payment_returned: "Votre paiement vous est retourné",
+        reminder: "Votre commande n’est pas encore payée",
+        new_order: "Nouvelle commande",
+        attached: "Vos billets sont joints dans un fichier PDF.",
+        download: "Vous trouverez vos billets en suivant le lien ci-dessous.",
+        sent_by_post: "Vos billets sont envoyés à l’adresse de livraison.",
+        more: |number| format!("et {number} de plus"),
+        expires: "Sans paiement d’ici là, la commande expire.",
+        returned_as_paid: "L’argent est retourné par le moyen de paiement utilisé.",
+        returned_by_organizer: "L’organisateur vous rend l’argent.",
+        customer: "Client",
+        open_ticket: "Ouvrir le billet",
+        cancelled: "Annulé",
     },
 };

@@ -1,8 +1,8 @@
 //! German.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static GERMAN: Words = Words {
@@ -243,5 +243,22 @@ pub(super) static GERMAN: Words = Words {
         },
         busy: Message { title: "Der Server ist ausgelastet", text: "Bitte versuchen Sie es gleich noch einmal." },
         internal: Message { title: "Etwas ist schiefgegangen", text: "Bitte versuchen Sie es später noch einmal." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Tickets storniert",
+        refund: "Erstattung",
+        payment_returned: "Ihre Zahlung geht zurück",
+        reminder: "Ihre Bestellung ist noch nicht bezahlt",
+        new_order: "Neue Bestellung",
+        attached: "Ihre Tickets sind als PDF-Datei angehängt.",
+        download: "Sie finden Ihre Tickets unter dem folgenden Link.",
+        sent_by_post: "Ihre Tickets werden an die Lieferadresse geschickt.",
+        more: |number| format!("und {number} weitere"),
+        expires: "Wird sie bis dahin nicht bezahlt, verfällt die Bestellung.",
+        returned_as_paid: "Das Geld geht auf dem Weg zurück, auf dem bezahlt wurde.",
+        returned_by_organizer: "Der Veranstalter gibt Ihnen das Geld zurück.",
+        customer: "Kunde",
+        open_ticket: "Ticket öffnen",
+        cancelled: "Storniert",
     },
 };

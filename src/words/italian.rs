@@ -1,8 +1,8 @@
 //! Italian.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static ITALIAN: Words = Words {
@@ -242,5 +242,22 @@ pub(super) static ITALIAN: Words = Words {
         too_many_requests: Message { title: "Troppe richieste", text: "Riprova tra un minuto." },
         busy: Message { title: "Il server è occupato", text: "Riprova tra un momento." },
         internal: Message { title: "Qualcosa è andato storto", text: "Riprova più tardi." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Biglietti annullati",
+        refund: "Rimborso",
+        payment_returned: "Il tuo pagamento viene restituito",
+        reminder: "Il tuo ordine non è ancora pagato",
+        new_order: "Nuovo ordine",
+        attached: "I tuoi biglietti sono allegati in un file PDF.",
+        download: "Trovi i tuoi biglietti al link qui sotto.",
+        sent_by_post: "I tuoi biglietti vengono spediti all’indirizzo di consegna.",
+        more: |number| format!("e altri {number}"),
+        expires: "Se non viene pagato entro allora, l’ordine scade.",
+        returned_as_paid: "Il denaro torna con lo stesso mezzo con cui è stato pagato.",
+        returned_by_organizer: "L’organizzatore ti restituisce il denaro.",
+        customer: "Cliente",
+        open_ticket: "Apri il biglietto",
+        cancelled: "Annullato",
     },
 };

@@ -18,7 +18,7 @@ mod money;
 mod spanish;
 mod vocabulary;
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 pub(crate) use dates::day_at;
 pub(crate) use dates::{moment, period, validity, zone_of};
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Spanish.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Message, Money, OrderForm, Payment, Problems, Receipt, Ticket,
-    TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Ticket, TicketPages, Words,
 };
 
 pub(super) static SPANISH: Words = Words {
@@ -221,5 +221,22 @@ pub(super) static SPANISH: Words = Words {
         too_many_requests: Message { title: "Demasiadas solicitudes", text: "Inténtalo de nuevo en un minuto." },
         busy: Message { title: "El servidor está ocupado", text: "Inténtalo de nuevo en un momento." },
         internal: Message { title: "Algo ha salido mal", text: "Inténtalo de nuevo más tarde." },
+    },
+    mail: Mails {
+        tickets_cancelled: "Entradas canceladas",
+        refund: "Reembolso",
+        payment_returned: "Tu pago se devuelve",
+        reminder: "Tu pedido aún no está pagado",
+        new_order: "Nuevo pedido",
+        attached: "Tus entradas van adjuntas en un archivo PDF.",
+        download: "Encontrarás tus entradas en el siguiente enlace.",
+        sent_by_post: "Tus entradas se envían a la dirección de entrega.",
+        more: |number| format!("y {number} más"),
+        expires: "Si no se paga hasta entonces, el pedido caduca.",
+        returned_as_paid: "El dinero se devuelve por la misma vía por la que se pagó.",
+        returned_by_organizer: "La organización te devuelve el dinero.",
+        customer: "Cliente",
+        open_ticket: "Abrir la entrada",
+        cancelled: "Cancelada",
     },
 };

@@ -16,6 +16,7 @@ pub(crate) struct Words {
     pub(crate) event: EventPage,
     pub(crate) form: OrderForm,
     pub(crate) problems: Problems,
+    pub(crate) mail: Mails,
 }
 
 /// The words in dates, times and validity.
@@ -283,4 +284,30 @@ pub(crate) struct OrderForm {
     pub(crate) too_many_orders: &'static str,
     /// In how many minutes a network may order again.
     pub(crate) again_in: fn(u64) -> String,
+}
+
+/// The words of mails.
+#[derive(Debug)]
+pub(crate) struct Mails {
+    /// The subject of a mail about tickets of an order that stays valid.
+    pub(crate) tickets_cancelled: &'static str,
+    pub(crate) refund: &'static str,
+    pub(crate) payment_returned: &'static str,
+    pub(crate) reminder: &'static str,
+    pub(crate) new_order: &'static str,
+    pub(crate) attached: &'static str,
+    /// The document is too large to be attached.
+    pub(crate) download: &'static str,
+    /// The tickets are sent by post.
+    pub(crate) sent_by_post: &'static str,
+    /// Further items or tickets of a long order.
+    pub(crate) more: fn(usize) -> String,
+    /// What happens to an unpaid order.
+    pub(crate) expires: &'static str,
+    pub(crate) returned_as_paid: &'static str,
+    pub(crate) returned_by_organizer: &'static str,
+    pub(crate) customer: &'static str,
+    /// The link to a ticket.
+    pub(crate) open_ticket: &'static str,
+    pub(crate) cancelled: &'static str,
 }

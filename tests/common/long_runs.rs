@@ -8,6 +8,7 @@
 //! | `TICKETING_POWER_FAILURES` | `storage power_failures`: power failures at random moments of a sale | power failures | 300 |
 //! | `TICKETING_IO_FAULTS` | `storage io_faults`: calls that fail during each of 19 operations | rounds of about 300 faults | 1 |
 //! | `TICKETING_WEBHOOK_KILLS` | `webhooks kills`: a process that sells and sends webhooks is killed | kills | 12 |
+//! | `TICKETING_MAIL_KILLS` | `mail kills`: a process that sells and sends mails is killed | kills | 6 |
 //! | `TICKETING_STOPS` | `webhooks stopped_process`: one of two processes on a file is stopped for a while | stops | 10 |
 //! | `TICKETING_CLOCK_JUMPS` | `facade random_clock_jumps`: the clock jumps between the steps of a sale | sequences of 60 steps | 12 |
 //! | `TICKETING_TRANSACTION_ROWS` | `facade transaction_costs`: each operation with its largest request | rows of each kind | 2100 |

@@ -21,8 +21,9 @@ pub fn files_with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The operations of an optional feature are tested in a folder of their own: ticket documents, event pages and exports.
+/// The operations of an optional feature are tested in a folder of their own: ticket documents, event pages, exports and
+/// mails.
 pub fn is_of_optional_feature(file: &Path) -> bool {
     let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    ["document", "event_", "export"].iter().any(|feature| name.starts_with(feature))
+    ["document", "event_", "export", "mail"].iter().any(|feature| name.starts_with(feature))
 }

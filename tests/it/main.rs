@@ -14,6 +14,8 @@ mod gateways;
 #[cfg(feature = "server")]
 mod http;
 mod interleavings;
+#[cfg(all(feature = "mail", feature = "server"))]
+mod mail;
 #[cfg(all(feature = "server", feature = "stripe"))]
 mod money;
 #[cfg(all(unix, feature = "postgres", feature = "program"))]

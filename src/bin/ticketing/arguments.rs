@@ -127,6 +127,8 @@ pub(crate) struct ServerSettings {
     /// Paper of ticket documents [default: a4]
     #[arg(long, value_name = "SIZE", env = "TICKETING_PAPER")]
     pub(crate) paper: Option<Paper>,
+    #[command(flatten)]
+    pub(crate) mail: MailSettings,
     /// Format of the log on standard error
     #[arg(long, value_name = "FORMAT", env = "TICKETING_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
@@ -145,6 +147,28 @@ pub(crate) struct StripeOptions {
     /// URL of Stripe's API without /v1, for tests: https, or http on this machine [default: https://api.stripe.com]
     #[arg(long, value_name = "URL", env = "TICKETING_STRIPE_API_BASE")]
     pub(crate) stripe_api_base: Option<String>,
+}
+
+/// How mails are sent.
+#[derive(Debug, Args)]
+pub(crate) struct MailSettings {
+    /// Relay that sends mails: smtps://USER@HOST:465, or smtp://USER@HOST:587 with STARTTLS
+    #[arg(long, value_name = "URL", env = "TICKETING_SMTP_URL")]
+    pub(crate) smtp_url: Option<String>,
+    /// File with the password for the relay
+    #[arg(long, value_name = "PATH", env = "TICKETING_SMTP_PASSWORD_FILE", requires = "smtp_url")]
+    pub(crate) smtp_password_file: Option<PathBuf>,
+    /// E-mail address of the sender. The relay must be allowed to send for its domain [default: ticketing@localhost with
+    /// --mail-folder]
+    #[arg(long, value_name = "ADDRESS", env = "TICKETING_MAIL_FROM")]
+    pub(crate) mail_from: Option<String>,
+    /// Write mails to files in this folder instead of sending them
+    #[arg(long, value_name = "FOLDER", env = "TICKETING_MAIL_FOLDER", conflicts_with = "smtp_url")]
+    pub(crate) mail_folder: Option<PathBuf>,
+    /// Mails that are sent in a second
+    #[arg(long, value_name = "N", env = "TICKETING_MAIL_PER_SECOND")]
+    #[arg(default_value = "20", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) mail_per_second: u32,
 }
 
 /// The paper of ticket documents.
@@ -200,6 +224,12 @@ pub(crate) enum Command {
     /// Prints what both have, with Stripe's fees, and what only one side has, or has with another amount. Needs
     /// --stripe-key-file.
     StripeReconcile(ReconcileSettings),
+    /// Send a mail without tickets to an address, and print what the relay answers
+    MailTest {
+        address: String,
+        #[command(flatten)]
+        mail: MailSettings,
+    },
     /// Print a link, and its QR code, with which the staff of an entrance check tickets of an event in
     DoorLink(DoorLinkSettings),
     /// Write the ledger, the orders, the attendees, the check-ins or the settlement of an event to a file

@@ -10,6 +10,7 @@ mod door_link;
 #[cfg(feature = "exports")]
 mod export;
 mod failure;
+mod mail;
 mod option_values;
 mod output;
 mod reconcile;
@@ -52,6 +53,7 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::Copy { to: None, .. }) => copy::undo(&database()?),
         Some(Command::StripeCheck(options)) => stripe::check(&options),
         Some(Command::StripeReconcile(settings)) => reconcile::reconcile(&database()?, &settings),
+        Some(Command::MailTest { address, mail }) => mail::test(&address, &mail),
         Some(Command::DoorLink(settings)) => door_link::door_link(&database()?, settings),
         #[cfg(feature = "exports")]
         Some(Command::Export(settings)) => export::export(&database()?, &settings),

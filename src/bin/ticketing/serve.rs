@@ -15,6 +15,7 @@ use super::arguments::{LogFormat, ServerSettings, StripeOptions};
 use super::database_option::Database;
 use super::documents::Documents;
 use super::failure::{Failure, usage};
+use super::mail;
 use super::output::print_line;
 use super::stripe;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     start_log(settings.log_format);
     let gateway = Gateway::new(stripe)?;
     let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
+    let mail = mail::options(&settings.mail)?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL
     // needs the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -49,6 +51,9 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     #[cfg(feature = "event-pages")]
     if settings.event_pages {
         builder = builder.event_pages();
+    }
+    if let Some(mail) = mail {
+        builder = builder.mail(mail);
     }
     let write_quota = u64::from(settings.write_quota) * 1024 * 1024;
     let service = documents

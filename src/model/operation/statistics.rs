@@ -1,5 +1,6 @@
 //! Figures for monitoring: what a service has counted, and the backlog in its database.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde::Serialize;
 use crate::enums::text_enum::text_enum;
 use crate::error::Reason;
 use crate::model::payments::notice::NoticeOutcome;
+use crate::model::sale::mail::MailKind;
 
 text_enum! {
     /// The outcome of an attempt to deliver a notification.
@@ -39,6 +41,20 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What became of an attempt to send a mail.
+    pub enum MailOutcome {
+        /// The relay has accepted it.
+        Sent = "sent",
+        /// It has failed for good.
+        Failed = "failed",
+        /// It was not sent, because what it says is no longer true.
+        Dropped = "dropped",
+        /// It is tried again.
+        Retried = "retried",
+    }
+}
+
 /// The counters of a service since it was opened, over all organizations. Other processes with the same database have
 /// counters of their own.
 ///
@@ -61,6 +77,9 @@ pub struct Statistics {
     pub maintenance: MaintenanceStatistics,
     /// Ticket documents. All are 0 without the feature `documents`.
     pub documents: DocumentStatistics,
+    /// Mails, by kind and by what became of an attempt to send one. All are 0 without the feature `mail`.
+    #[serde(serialize_with = "as_objects")]
+    pub mails: Vec<((MailKind, MailOutcome), u64)>,
 }
 
 /// Counters of notices of the payment gateway.
@@ -230,6 +249,11 @@ pub struct Backlog {
     /// behind. The delay between two attempts is not included. In JSON it is a number of seconds.
     #[serde(serialize_with = "as_seconds")]
     pub webhook_oldest_due: Option<Duration>,
+    /// Mails that wait to be sent.
+    pub mails_waiting: u64,
+    /// For how long the oldest mail that is due has been due; `None` if none is due. In JSON it is a number of seconds.
+    #[serde(serialize_with = "as_seconds")]
+    pub mail_oldest_due: Option<Duration>,
     /// The size of SQLite's write-ahead log in bytes. SQLite reuses the log from its beginning, so that it keeps the
     /// largest size that it had.
     pub wal_bytes: u64,
@@ -241,6 +265,18 @@ fn as_object<K: serde::Serialize, S: serde::Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(counters.iter().map(|(name, count)| (name, count)))
+}
+
+/// Serializes counters of two names as an object of objects.
+fn as_objects<S: serde::Serializer>(
+    counters: &[((MailKind, MailOutcome), u64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut kinds: BTreeMap<MailKind, BTreeMap<MailOutcome, u64>> = BTreeMap::new();
+    for ((kind, outcome), count) in counters {
+        kinds.entry(*kind).or_default().insert(*outcome, *count);
+    }
+    kinds.serialize(serializer)
 }
 
 /// Serializes a duration as a number of seconds.
@@ -281,11 +317,13 @@ mod tests {
             webhooks_waiting: 4,
             webhooks_due: 5,
             webhook_oldest_due: Some(Duration::from_millis(1500)),
+            mails_waiting: 11,
+            mail_oldest_due: None,
             wal_bytes: 6,
         };
         let expected = json!({
             "refundsDue": 1, "checkoutsClosing": 7, "checkoutsWithoutGateway": 9, "refundsWithoutGateway": 10, "refundsRefused": 2, "disputesOpen": 8, "reservedSeats": 3, "webhooksWaiting": 4, "webhooksDue": 5,
-            "webhookOldestDue": 1.5, "walBytes": 6,
+            "webhookOldestDue": 1.5, "mailsWaiting": 11, "mailOldestDue": null, "walBytes": 6,
         });
         assert_eq!(serde_json::to_value(backlog).ok(), Some(expected));
     }

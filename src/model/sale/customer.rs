@@ -60,10 +60,15 @@ impl Customer {
     /// ```
     #[must_use]
     pub fn mailbox(&self) -> Option<&str> {
-        let (_, domain) = self.email.rsplit_once('@')?;
-        let top_level = domain.trim_end_matches('.').rsplit('.').next();
-        (!top_level.is_some_and(|last| last.eq_ignore_ascii_case("invalid"))).then_some(&self.email)
+        mailbox(&self.email)
     }
+}
+
+/// Returns an e-mail address if mail can be sent to it, and `None` for one under `.invalid`.
+pub(crate) fn mailbox(email: &str) -> Option<&str> {
+    let (_, domain) = email.rsplit_once('@')?;
+    let top_level = domain.trim_end_matches('.').rsplit('.').next();
+    (!top_level.is_some_and(|last| last.eq_ignore_ascii_case("invalid"))).then_some(email)
 }
 
 /// # Constructors

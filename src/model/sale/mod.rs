@@ -7,9 +7,10 @@ pub(crate) mod event;
 #[cfg(feature = "event-pages")]
 pub(crate) mod event_page;
 pub(crate) mod gateway_account;
+pub(crate) mod mail;
 pub(crate) mod new_order;
 pub(crate) mod order;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 pub(crate) mod receipt;
 pub(crate) mod received_payment;
 pub(crate) mod refund;

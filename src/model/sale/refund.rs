@@ -95,7 +95,7 @@ responses! {
     }
 }
 
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "mail"))]
 impl Refund {
     /// What the customer will still get, from the gateway or manually.
     pub(crate) fn to_return(&self) -> Amount {

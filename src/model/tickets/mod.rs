@@ -6,5 +6,7 @@ pub(crate) mod document_link;
 pub(crate) mod form_token;
 #[cfg(feature = "documents")]
 pub(crate) mod linked;
+#[cfg(feature = "mail")]
+pub(crate) mod mail_facts;
 pub(crate) mod roster;
 pub(crate) mod scan;

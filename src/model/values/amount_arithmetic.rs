@@ -29,7 +29,7 @@ impl Amount {
     }
 
     /// Adds an amount of the same currency. The sum stops at 2^63 - 1 minor units.
-    #[cfg(any(feature = "exports", feature = "server"))]
+    #[cfg(any(feature = "exports", feature = "mail", feature = "server"))]
     pub(crate) const fn plus(self, other: Self) -> Self {
         Self { minor: self.minor.saturating_add(other.minor), decimals: other.decimals }
     }

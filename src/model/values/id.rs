@@ -271,6 +271,8 @@ kinds! {
     OutboxId = Outbox("outbox", "outbox item");
     /// The id of one attempt to deliver a notification: `delivery_…`.
     WebhookDeliveryId = WebhookDelivery("delivery", "webhook delivery");
+    /// The id of a mail: `mail_…`.
+    MailId = Mail("mail", "mail");
 }
 
 #[cfg(test)]

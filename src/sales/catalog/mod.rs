@@ -8,6 +8,8 @@ pub(crate) mod event_pages;
 pub(crate) mod hold_releases;
 pub(crate) mod holds;
 pub(in crate::sales) mod inventory;
+#[cfg(feature = "mail")]
+pub(crate) mod mail_settings_changes;
 pub(crate) mod organization_changes;
 pub(super) mod references;
 pub(crate) mod ticket_type_changes;

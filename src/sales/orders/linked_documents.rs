@@ -41,6 +41,12 @@ pub(crate) fn ticket(tx: &Transaction<'_>, token: &str, get_ticket_type: GetTick
     get_ticket(tx, organization, id, get_ticket_type)
 }
 
+/// Returns a ticket for a mail: without the logo.
+#[cfg(feature = "mail")]
+pub(crate) fn without_logo(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<LinkedTicket> {
+    get_ticket(tx, organization, id, ticket_types::get_without_logo)
+}
+
 fn get_ticket(
     tx: &Transaction<'_>,
     organization: OrganizationId,

@@ -20,6 +20,7 @@ use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::catalog::holds::HoldTerms;
 use crate::sales::catalog::inventory;
 use crate::sales::catalog::references::{UNKNOWN_EVENT, UNKNOWN_TICKET_TYPE, check_ticket_types};
+use crate::sales::mail_causes::{self, MailedOrder};
 use crate::sales::tickets::ticket_issuing;
 use crate::store::order::orders;
 use crate::store::order::orders::NewOrder;
@@ -294,6 +295,9 @@ fn insert(
             currency: sale.currency.clone(),
         };
         ticket_issuing::report_completed(tx, organization, completed, order.tickets())?;
+        mail_causes::order_completed(tx, MailedOrder::of_new(&order, sale.disable_notifications))?;
+    } else if !is_paid(request) {
+        mail_causes::order_pending(tx, MailedOrder::of_new(&order, sale.disable_notifications), hold.duration)?;
     }
     Ok(CreatedOrder { order, currency: sale.currency, event_title: sale.title })
 }

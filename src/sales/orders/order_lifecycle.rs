@@ -29,6 +29,7 @@ use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::catalog::{discount_use, holds, inventory};
 use crate::sales::each_row::{EachRow, each_row};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use crate::sales::mail_causes;
 use crate::sales::money::manual_payments::{self, ManualPayment};
 use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
 use crate::sales::money::refund_outcomes::Decided;
@@ -175,7 +176,8 @@ fn issue_tickets(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
         total: Amount::in_currency(state.total, decimals_of_stored(&state.currency)?),
         currency: state.currency.clone(),
     };
-    ticket_issuing::report_completed(tx, state.organization, completed, &tickets)
+    ticket_issuing::report_completed(tx, state.organization, completed, &tickets)?;
+    mail_causes::order_completed(tx, state.into())
 }
 
 /// Cancels an order and its tickets. What is left of its payment goes back. `may_refund` is the error of
@@ -287,6 +289,7 @@ pub(in crate::sales) fn end(tx: &LockedEvent<'_>, state: &OrderState, requires_m
             ticket_issuing::restock(tx, state.organization, state.event, cancelled)?;
             sales_figures::order_cancelled(tx, state.id, state.status)?;
             release_discount_use(tx, state)?;
+            mail_causes::order_cancelled(tx, state.into())?;
         }
         // Its expiry has released everything.
         OrderStatus::Expired => sales_figures::order_cancelled(tx, state.id, state.status)?,

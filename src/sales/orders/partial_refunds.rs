@@ -13,6 +13,7 @@ use crate::model::values::id::{OrderId, OrganizationId, RefundId, TicketId};
 use crate::rules::money::amount_limits::{check_total, decimals_of_stored};
 use crate::rules::money::refund_share::{check_parts, check_step, ticket_share};
 use crate::sales::idempotent_operation::{IdempotentOperation, PriorOutcome};
+use crate::sales::mail_causes;
 use crate::sales::money::refund_lifecycle::{self, Account, RefundTerms};
 use crate::sales::money::refund_outcomes::Decided;
 use crate::sales::tickets::ticket_issuing;
@@ -47,6 +48,7 @@ pub(crate) fn refund(
     let part = choose(tx, &state, request, step)?;
 
     let requires_manual_refund = part.amount > 0 && !by_gateway;
+    let cancels = !part.tickets.is_empty();
     let mut cancelled = Vec::new();
     for ticket in part.tickets {
         cancelled.extend(issued_tickets::cancel(tx, organization, ticket)?);
@@ -56,6 +58,8 @@ pub(crate) fn refund(
     }
     if part.is_last && state.status == OrderStatus::Completed {
         order_lifecycle::end(tx, &state, requires_manual_refund)?;
+    } else if cancels {
+        mail_causes::order_tickets_cancelled(tx, (&state).into())?;
     }
     let mut refund_id = None;
     let mut due = None;
@@ -71,8 +75,12 @@ pub(crate) fn refund(
             Error::conflict(Reason::RefundExceedsPayment, detail)
         };
         let mut account = Account::load(tx, payment.ok_or_else(nothing_paid)?)?;
-        refund_id = Some(account.decide(&decided)?);
+        let decided = account.decide(&decided)?;
+        refund_id = Some(decided);
         due = account.follow()?;
+        if !cancels {
+            mail_causes::refunded(tx, (&state).into(), decided)?;
+        }
     }
     let response = RefundOrderResponse {
         order: orders::get(tx, organization, id)?,

@@ -12,6 +12,7 @@ use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::{OrderId, OrganizationId, PaymentId};
 use crate::sales::catalog::hold_releases::ReleaseLimit;
+use crate::sales::mail_causes;
 use crate::sales::money::money_notifications;
 use crate::sales::money::refund_lifecycle::{Account, NO_REFUNDS, RefundTerms};
 use crate::store::LockedEvent;
@@ -88,6 +89,7 @@ pub(crate) fn receive(
         if purpose != PaymentPurpose::Order {
             let stored = payments::get(tx, payment)?;
             money_notifications::payment_returned(tx, &state, &stored, mismatch)?;
+            mail_causes::payment_returned(tx, (&state).into(), payment)?;
             recorded.due = send_back(tx, stored, &amount, terms)?;
         }
         if is_returned && state.status == OrderStatus::Pending && !completes {

@@ -7,11 +7,12 @@ use crate::model::notifications::handler_notification::TicketCancelled;
 use crate::model::notifications::notification_data::{OrderCompleted, TicketIssued};
 use crate::model::notifications::notification_types::{NotificationData, NotificationDetails};
 use crate::model::sale::order::OrderTicket;
-use crate::model::sale::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, NewTicket};
+use crate::model::sale::ticket::{CancelledIssuedTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, NewTicket};
 use crate::model::values::id::{EventId, OrderId, OrganizationId, TicketId, TicketTypeId};
 use crate::rules::{checked, ticket as rules};
 use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::catalog::inventory;
+use crate::sales::mail_causes::{self, MailedOrder, MailedTickets};
 use crate::store::sale::seat_counts::Seats;
 use crate::store::sale::{customers, events, ticket_types};
 use crate::store::tickets::issued_tickets::{self, CancelledTicket, TicketHolder};
@@ -46,6 +47,9 @@ pub(crate) fn issue(
         locale: request.customer.locale.as_deref(),
     };
     let issued_tickets = insert_tickets(tx, &holder, seats)?;
+    let ids: Vec<_> = issued_tickets.iter().map(|ticket| ticket.id).collect();
+    let mailed = MailedTickets { organization, event: seats.event, tickets: &ids, customer_email: &customer.email };
+    mail_causes::tickets_issued(tx, &mailed)?;
     let message = match issued_tickets.len() {
         1 => format!("1 ticket of {} was issued", ticket_type.name),
         count => format!("{count} tickets of {} were issued", ticket_type.name),
@@ -97,8 +101,32 @@ pub(crate) fn cancel(
     let Some(cancelled) = cancelled else {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is already cancelled"));
     };
-    restock(tx, organization, ticket.ticket_type.event_id, vec![cancelled])?;
+    let (event, order) = (ticket.ticket_type.event_id, cancelled.order);
+    restock(tx, organization, event, vec![cancelled])?;
+    tell_holder(tx, organization, event, order, &ticket)?;
     Ok(CancelledIssuedTicket::with_fields_of(ticket))
+}
+
+/// Causes the mail that tells the customer of a cancelled ticket.
+fn tell_holder(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    order: Option<OrderId>,
+    ticket: &IssuedTicket,
+) -> Result<()> {
+    let Some(customer) = &ticket.customer else { return Ok(()) };
+    let customer_email = customer.email.as_str();
+    match order {
+        Some(id) => {
+            let order = MailedOrder { organization, event, id, customer_email, disable_notifications: true };
+            mail_causes::order_tickets_cancelled(tx, order)
+        }
+        None => {
+            let tickets = &[ticket.id];
+            mail_causes::issued_ticket_cancelled(tx, &MailedTickets { organization, event, tickets, customer_email })
+        }
+    }
 }
 
 /// Releases the seats of cancelled tickets of an event, and reports the tickets.

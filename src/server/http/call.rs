@@ -18,6 +18,8 @@ use crate::form::request::Request;
 use crate::model::notifications::webhook::WebhookEndpoint;
 use crate::model::sale::discount::Discount;
 use crate::model::sale::event::Event;
+#[cfg(feature = "mail")]
+use crate::model::sale::mail::MailSettings;
 use crate::model::sale::ticket_type::TicketType;
 use crate::model::tenants::caller::{Caller, ConditionalCaller, KeyedCaller};
 use crate::model::values::id::{Id, Kind, OrganizationId};
@@ -138,6 +140,9 @@ macro_rules! revisioned {
 }
 
 revisioned! { Event, TicketType, Discount, WebhookEndpoint }
+
+#[cfg(feature = "mail")]
+revisioned! { MailSettings }
 
 #[cfg(test)]
 mod tests {

@@ -134,8 +134,10 @@ fn generator() -> SchemaGenerator {
 }
 
 fn describe(operation: &Operation, requests: &mut NamedSchemas, responses: &mut SchemaGenerator) -> Value {
-    let scopes: Vec<_> =
-        [Some(operation.route.scope), operation.further_scope].into_iter().flatten().map(Scope::as_str).collect();
+    let scopes: Vec<_> = std::iter::once(operation.route.scope)
+        .chain(operation.further_scopes.iter().copied())
+        .map(Scope::as_str)
+        .collect();
     let mut parameters = path_parameters(operation, requests);
     let mut body = None;
     match operation.input {
@@ -242,6 +244,7 @@ fn tag(operation: &Operation) -> &'static str {
         Scope::TicketsRead | Scope::TicketsWrite | Scope::TicketsCheckIn => "Tickets",
         Scope::DiscountsRead | Scope::DiscountsWrite => "Discounts",
         Scope::WebhooksRead | Scope::WebhooksWrite => "Webhooks",
+        Scope::MailRead | Scope::MailWrite => "Mail",
     }
 }
 
@@ -265,6 +268,9 @@ fn tags() -> Value {
         let description =
             "The pages and documents for those who have the link of a ticket or an order, without an API key.";
         tags.push(("Documents", description));
+    }
+    if cfg!(feature = "mail") {
+        tags.push(("Mail", "Mails to customers and organizers."));
     }
     if cfg!(feature = "event-pages") {
         tags.push(("Event pages", "The pages on which customers buy. They need no API key."));

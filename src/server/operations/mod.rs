@@ -17,6 +17,8 @@ pub(super) fn all() -> Vec<Operation> {
     #[cfg(feature = "exports")]
     operations.extend(export_operations::operations());
     operations.extend(discount_operations::operations());
+    #[cfg(feature = "mail")]
+    operations.extend(mail_operations::operations());
     operations.extend(webhook_operations::operations());
     operations
 }
@@ -28,6 +30,8 @@ pub(super) mod event_operations;
 #[cfg(feature = "exports")]
 pub(super) mod export_operations;
 pub(super) mod ledger_operations;
+#[cfg(feature = "mail")]
+pub(super) mod mail_operations;
 pub(in crate::server) mod middleware;
 pub(super) mod operation;
 pub(super) mod operation_routes;

@@ -54,8 +54,8 @@ impl Route {
 pub(in crate::server) struct Operation {
     pub(in crate::server) route: Route,
     pub(in crate::server) method: Method,
-    /// A second scope that the key needs.
-    pub(in crate::server) further_scope: Option<Scope>,
+    /// Further scopes that the key needs.
+    pub(in crate::server) further_scopes: Vec<Scope>,
     /// One line of documentation for API clients.
     pub(in crate::server) summary: &'static str,
     /// More documentation for API clients; may be empty.
@@ -152,7 +152,7 @@ impl Operation {
         Self {
             route,
             method,
-            further_scope: None,
+            further_scopes: Vec::new(),
             summary: "",
             description: Cow::Borrowed(""),
             conflicts: &[],
@@ -227,8 +227,9 @@ impl Operation {
 
     /// The same operation, for which the key needs this scope too.
     #[cfg(any(feature = "documents", feature = "exports"))]
-    pub(in crate::server) fn also_requires(self, scope: Scope) -> Self {
-        Self { further_scope: Some(scope), ..self }
+    pub(in crate::server) fn also_requires(mut self, scope: Scope) -> Self {
+        self.further_scopes.push(scope);
+        self
     }
 
     /// `POST` that creates one resource with an id, whose path has the same name for the resources as this one.

@@ -155,7 +155,7 @@ struct ServiceMetrics {
 impl Collector for ServiceMetrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut metrics = Encoder(encoder);
-        let Statistics { commits, orders, scans, webhooks, payments, maintenance, documents, .. } = &self.statistics;
+        let Statistics { commits, orders, scans, webhooks, payments, maintenance, documents, mails } = &self.statistics;
         metrics.counter("commits", "Successful commits", commits.done)?;
         metrics.counter("commits_failed", "Commits that failed; all their jobs were rolled back", commits.failed)?;
         metrics.histogram("commit_jobs", "Jobs per commit", None, &commits.jobs)?;
@@ -217,6 +217,12 @@ impl Collector for ServiceMetrics {
             &documents.logos,
         )?;
 
+        let mut family = metrics.metric("mails", "Attempts to send a mail, by outcome", None, MetricType::Counter)?;
+        for ((kind, outcome), times) in mails {
+            let labels = [("kind", kind.as_str()), ("outcome", outcome.as_str())];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(times, None)?;
+        }
+
         let up = u64::from(self.backlog.is_some() && self.writable);
         let help = "Whether the store could be read and the last write did not fail (1) or not (0)";
         metrics.gauge("store_up", help, None, up)?;
@@ -243,6 +249,10 @@ impl Collector for ServiceMetrics {
         let help = "Time since the oldest due notification became due";
         let longest = backlog.webhook_oldest_due.unwrap_or_default().as_secs();
         metrics.gauge("webhook_oldest_due", help, Some(&Unit::Seconds), longest)?;
+        metrics.gauge("mails_waiting", "Mails that wait to be sent", None, backlog.mails_waiting)?;
+        let help = "Time since the oldest due mail became due";
+        let longest = backlog.mail_oldest_due.unwrap_or_default().as_secs();
+        metrics.gauge("mails_oldest_due", help, Some(&Unit::Seconds), longest)?;
         metrics.gauge("wal_size", "Size of the write-ahead log", Some(&Unit::Bytes), backlog.wal_bytes)
     }
 }

@@ -4,6 +4,8 @@ pub(super) mod clock_check;
 pub(super) mod due_notifications;
 pub(super) mod gateway_work;
 pub(super) mod handler_calls;
+#[cfg(feature = "mail")]
+pub(super) mod mail_work;
 pub(super) mod maintenance;
 pub(super) mod maintenance_steps;
 pub(super) mod row_changes;

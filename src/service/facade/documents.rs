@@ -6,8 +6,12 @@ use std::sync::Arc;
 use crate::documents::{DocumentToPrint, Fetch, Rendered, Renderer, TicketDocument, TicketDocuments};
 use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
+#[cfg(feature = "mail")]
+use crate::model::sale::ticket::TicketStatus;
 use crate::model::tenants::caller::Caller;
 use crate::model::tickets::linked::DocumentVersion;
+#[cfg(feature = "mail")]
+use crate::model::tickets::linked::LinkedTicket;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::sales::orders::linked_documents;
 use crate::service::TicketingService;
@@ -198,6 +202,31 @@ impl TicketingService {
             |tx| linked_documents::printed_order(tx, organization, id),
             |linked| DocumentToPrint::of_order(linked),
         )
+    }
+
+    /// The document of tickets that were issued together. It is rendered anew each time: nothing else asks for it.
+    #[cfg(feature = "mail")]
+    pub(in crate::service) fn document_of_tickets(&self, tickets: &[LinkedTicket]) -> Result<TicketDocument> {
+        let missing = || Error::NotFound(ResourceKind::TicketDocument);
+        let (Some(renderer), Some(first)) = (self.inner.documents.as_ref(), tickets.first()) else {
+            return Err(missing());
+        };
+        let organization = first.event.organizer_id;
+        let is_valid = |linked: &&LinkedTicket| linked.ticket.status != TicketStatus::Cancelled;
+        let valid: Vec<_> = tickets.iter().filter(is_valid).map(|linked| linked.ticket.id).collect();
+        let first = *valid.first().ok_or_else(missing)?;
+        if valid.len() == 1 {
+            return self.document_of_ticket(organization, first);
+        }
+        let (version, linked) = self.store()?.read(|tx| {
+            let linked = valid.iter().map(|ticket| linked_documents::printed_ticket(tx, organization, *ticket));
+            Ok((link_versions::of_ticket_document(tx, organization, first)?, linked.collect::<Result<Vec<_>>>()?))
+        })?;
+        // The states of the other tickets are not part of the version of the first one.
+        let id: Vec<_> = valid.iter().map(ToString::to_string).collect();
+        let mut logos = renderer.logos(organization);
+        let to_print = DocumentToPrint::of_tickets(&linked);
+        Ok(renderer.render(&id.join(" "), &version.ok_or_else(missing)?, &mut logos, to_print)?.document)
     }
 
     /// Returns the document that is kept with the current version, or else reads its tickets with `read` and renders

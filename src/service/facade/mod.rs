@@ -39,3 +39,6 @@ mod event_covers;
 pub(crate) mod event_pages;
 
 pub(super) mod webhooks;
+
+#[cfg(feature = "mail")]
+pub(super) mod mails;

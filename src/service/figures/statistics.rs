@@ -5,6 +5,7 @@ use crate::model::operation::statistics::{Backlog, Statistics};
 use crate::payment::GatewayCalls;
 use crate::service::TicketingService;
 use crate::store::money::{checkout_attempts, disputes, refunds};
+use crate::store::order::mails;
 use crate::store::sale::gateway_identity::WaitingAtGateway;
 use crate::store::sale::seat_counts;
 use crate::store::webhooks::outbox_backlog;
@@ -55,6 +56,7 @@ impl TicketingService {
     pub fn backlog(&self) -> Result<Backlog> {
         self.store()?.scan(None, |tx| {
             let webhooks = outbox_backlog::read(tx)?;
+            let (mails_waiting, mail_oldest_due) = mails::backlog(tx)?;
             let gateway = self.payments().gateway.as_ref().map(GatewayCalls::key);
             let sum = |waiting: Vec<WaitingAtGateway>| waiting.iter().map(|waiting| waiting.number).sum();
             Ok(Backlog {
@@ -68,6 +70,8 @@ impl TicketingService {
                 webhooks_waiting: webhooks.waiting,
                 webhooks_due: webhooks.due,
                 webhook_oldest_due: webhooks.oldest_due,
+                mails_waiting,
+                mail_oldest_due,
                 wal_bytes: self.store_in_operation().wal_bytes(),
             })
         })

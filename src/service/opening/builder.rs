@@ -72,6 +72,8 @@ pub struct Builder {
     pub(in crate::service) event_pages: bool,
     #[cfg(all(feature = "documents", feature = "webhooks"))]
     pub(in crate::service) logo_transport: Option<Arc<crate::webhook::HttpsTransport>>,
+    #[cfg(feature = "mail")]
+    pub(in crate::service) mail: Option<crate::mail::MailOptions>,
 }
 
 /// Which database is opened.
@@ -177,6 +179,8 @@ impl Builder {
             event_pages: false,
             #[cfg(all(feature = "documents", feature = "webhooks"))]
             logo_transport: None,
+            #[cfg(feature = "mail")]
+            mail: None,
         }
     }
 
@@ -197,6 +201,8 @@ impl Builder {
             has_event_pages: self.event_pages,
             ..environment
         };
+        #[cfg(feature = "mail")]
+        let environment = Environment { sends_mails: self.mail.is_some(), ..environment };
         #[cfg(feature = "postgres")]
         let (environment, server_clock) = match (&self.database, &self.clock) {
             (Database::Postgres(_), None) => {
@@ -239,6 +245,10 @@ impl Builder {
             queues: Mutex::default(),
             gateway_queues: OnceLock::new(),
             row_queues: OnceLock::new(),
+            #[cfg(feature = "mail")]
+            mail: self.mail,
+            #[cfg(feature = "mail")]
+            mail_queues: OnceLock::new(),
             allow_local_webhooks: self.allow_local_webhooks,
             webhook_transport: self.webhook_transport,
             payments: Payments {
@@ -273,6 +283,8 @@ impl Builder {
             service.inner.background.locked().webhook_sender = Some(service.start_webhook_sender(options)?);
         }
         service.start_handlers(self.handlers, self.handler_threads)?;
+        #[cfg(feature = "mail")]
+        service.start_mails()?;
         if self.maintenance {
             service.inner.background.locked().maintenance = service.start_maintenance()?;
         }
@@ -298,6 +310,12 @@ impl Builder {
         errors.check(self.webhook_retention >= DAY, "webhook_retention", "must be at least a day");
         let public_url_is_valid = self.public_url.as_deref().is_none_or(is_uri);
         errors.check(public_url_is_valid, "public_url", "must be a URI with a scheme (RFC 3986)");
+        #[cfg(feature = "mail")]
+        if let Some(mail) = &self.mail {
+            mail.check(&mut errors);
+            errors.check(self.public_url.is_some(), "public_url", "must be set for mails, which have links");
+            errors.check(self.documents.is_some(), "ticket_documents", "must be switched on for mails");
+        }
         if let Gateway::Custom(gateway) = &self.gateway {
             let name = gateway.name();
             let problem =

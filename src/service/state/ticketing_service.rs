@@ -80,6 +80,11 @@ pub(in crate::service) struct Inner {
     pub(in crate::service) gateway_queues: OnceLock<Queues>,
     /// The rows that this process changes later.
     pub(in crate::service) row_queues: OnceLock<Queues>,
+    /// How mails are sent, if they are switched on.
+    #[cfg(feature = "mail")]
+    pub(in crate::service) mail: Option<crate::mail::MailOptions>,
+    #[cfg(feature = "mail")]
+    pub(in crate::service) mail_queues: OnceLock<Queues>,
     pub(in crate::service) writes: Arc<Writes>,
     pub(in crate::service) payments: Payments,
     pub(in crate::service) environment: Environment,

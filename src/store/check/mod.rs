@@ -15,6 +15,7 @@
 mod checkouts;
 mod damage;
 mod invariant;
+mod mails;
 mod money;
 mod order_rows;
 mod runner;

@@ -3,7 +3,7 @@
 use super::damage::report_damage;
 use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
-use super::{checkouts, money, order_rows, sales, scans, summary, tickets, webhooks};
+use super::{checkouts, mails, money, order_rows, sales, scans, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::store::engine::snapshots::Snapshots;
@@ -17,6 +17,7 @@ pub(super) const INVARIANTS: &[&[Invariant]] = &[
     money::INVARIANTS,
     checkouts::INVARIANTS,
     webhooks::INVARIANTS,
+    mails::INVARIANTS,
 ];
 
 pub(super) const ROWS: &[RowInvariants] =

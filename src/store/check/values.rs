@@ -6,11 +6,14 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::damage::report_damage;
 use crate::enums::scope::Scopes;
+use crate::enums::text_enum::TextEnum as _;
 use crate::error::Result;
 use crate::form::text::{is_https_url, is_slug};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::check::{CheckReport, Finding};
+use crate::model::sale::mail::MailKind;
 use crate::model::values::currency::Decimals;
+use crate::model::values::id::TicketId;
 use crate::model::values::metadata::Metadata;
 use crate::model::values::percentage::Percentage;
 use crate::model::values::timestamp::Timestamp;
@@ -181,6 +184,17 @@ pub(super) const RULES: &[RowRule] = &[
         sentence: "the number of answers to a check of a payment must be a number",
         rows: "SELECT id, kind, body FROM work WHERE kind > 'check ' AND kind < 'check!'",
         is_obeyed: |row| Ok(row.get::<String>("body")?.parse::<u32>().is_ok()),
+    },
+    RowRule {
+        name: "mail-kind",
+        table: "mails",
+        sentence: "a mail must have a kind, an address, and a readable list of tickets",
+        rows: "SELECT id, kind, recipient, ticket_ids FROM mails",
+        is_obeyed: |row| {
+            let has_kind = MailKind::from_text(&row.get::<String>("kind")?).is_some();
+            let tickets: Vec<TicketId> = if row.is_null("ticket_ids")? { Vec::new() } else { row.get("ticket_ids")? };
+            Ok(has_kind && (row.is_null("ticket_ids")? || !tickets.is_empty()) && is_text(row, "recipient")?)
+        },
     },
     RowRule {
         name: "webhook-settings",

@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::environment::Locked;
 use crate::error::{Error, Reason};
 use crate::model::operation::statistics::{
-    CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MaintenanceStatistics, OrderStatistics,
-    PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
+    CommitStatistics, Distribution, DocumentStatistics, LogoOutcome, MailOutcome, MaintenanceStatistics,
+    OrderStatistics, PaymentStatistics, ScanStatistics, Statistics, WebhookOutcome, WebhookStatistics,
 };
 use crate::model::payments::notice::NoticeOutcome;
+use crate::model::sale::mail::MailKind;
 use crate::model::values::id::WebhookId;
 
 /// An event in a transaction. When the transaction is committed, it is counted, or reported to the webhook sender.
@@ -126,9 +127,15 @@ impl Default for Counters {
             maintenance: MaintenanceStatistics { skipped_rows: 0, held_back: 0, backups_made: 0, backups_failed: 0 },
             // Those who fetch logos count them.
             documents: DocumentStatistics { with_missing_glyphs: 0, logos: zeros(LogoOutcome::ALL) },
+            mails: zeros(&mail_outcomes()),
         };
         Self { counts: Mutex::new(counts), logged_at: Mutex::default() }
     }
+}
+
+fn mail_outcomes() -> Vec<(MailKind, MailOutcome)> {
+    let of_kind = |kind: &MailKind| MailOutcome::ALL.iter().map(|outcome| (*kind, *outcome)).collect::<Vec<_>>();
+    MailKind::ALL.iter().flat_map(of_kind).collect()
 }
 
 fn zeros<K: Copy + Ord>(keys: &[K]) -> Vec<(K, u64)> {
@@ -217,6 +224,12 @@ impl Counters {
 
     pub(crate) fn notice_received(&self, outcome: NoticeOutcome) {
         count(&mut self.counts.locked().payments.notices, outcome);
+    }
+
+    /// Counts an attempt to send a mail.
+    #[cfg(feature = "mail")]
+    pub(crate) fn mail_attempted(&self, kind: MailKind, outcome: MailOutcome) {
+        count(&mut self.counts.locked().mails, (kind, outcome));
     }
 
     /// Counts a row that background work could not process. Returns whether to log it: one of each table in an hour.

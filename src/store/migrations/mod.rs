@@ -65,6 +65,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0051_row_changes.sql"),
         include_str!("sqlite/0052_expansion.sql"),
         include_str!("sqlite/0053_generations.sql"),
+        include_str!("sqlite/0054_mails.sql"),
     ],
 };
 
@@ -87,5 +88,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0020_row_changes.sql"),
         include_str!("postgres/0021_expansion.sql"),
         include_str!("postgres/0022_generations.sql"),
+        include_str!("postgres/0023_mails.sql"),
     ],
 };

@@ -15,8 +15,9 @@ const STATE: &str =
     "SELECT o.id, o.organization_id, o.event_id, o.customer_id, o.customer_name, o.status, o.hold_until, o.currency,
         o.total, o.payment_status, o.paid_by_gateway, o.discount_id, ch.status AS checkout_status, ch.gateway,
         ch.account, ch.mode, ch.renewals, o.payment_reference AS checkout_reference,
-        e.status AS event_status, e.over_at AS event_over_at
-    FROM orders o JOIN events e ON e.id = o.event_id LEFT JOIN checkouts ch ON ch.order_id = o.id
+        e.status AS event_status, e.over_at AS event_over_at, e.disable_notifications, c.email AS customer_email
+    FROM orders o JOIN events e ON e.id = o.event_id JOIN customers c ON c.id = o.customer_id
+        LEFT JOIN checkouts ch ON ch.order_id = o.id
     WHERE o.id = ?1 AND o.organization_id = ?2";
 /// A payment through the gateway is recorded with the same statement.
 macro_rules! complete {
@@ -78,6 +79,7 @@ row_struct! {
         pub(crate) event: EventId => event_id,
         pub(crate) customer: CustomerId => customer_id,
         pub(crate) customer_name: String,
+        pub(crate) customer_email: String,
         /// The stored status. It may still be PENDING after the hold has expired.
         pub(crate) status: OrderStatus,
         pub(crate) hold_until: Option<Timestamp>,
@@ -91,6 +93,8 @@ row_struct! {
         pub(crate) event_status: EventStatus,
         /// When the event ends or ended.
         pub(crate) event_over_at: Timestamp,
+        /// Whether the organizer gets no mails of the orders of the event.
+        pub(crate) disable_notifications: bool,
         /// `None` if the gateway was not asked for a checkout.
         pub(crate) checkout: Option<CheckoutStatus> => checkout_status,
         /// How often the checkout was renewed; 0 without a checkout.

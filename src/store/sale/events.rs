@@ -109,7 +109,7 @@ pub(in crate::store) const PUBLISHED: &str = select!(
 pub(in crate::store) const IDS: &str = "SELECT id FROM events WHERE organization_id = ?1 ORDER BY id DESC";
 const EXISTS: &str = "SELECT 1 FROM events WHERE id = ?1 AND organization_id = ?2";
 pub(in crate::store) const SALE: &str = "SELECT id, title, status, over_at, currency, delivery_method,
-        shipping_countries, accepts_company,
+        shipping_countries, accepts_company, disable_notifications,
         (SELECT d.id FROM discounts d WHERE d.event_id = events.id AND d.auto_apply = 1 LIMIT 1) AS automatic_discount
     FROM events WHERE id = ?1 AND organization_id = ?2";
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
@@ -260,6 +260,7 @@ pub(crate) fn sale(tx: &Transaction<'_>, organization: OrganizationId, id: Event
             delivery_method: row.get("delivery_method")?,
             shipping_countries: row.json("shipping_countries")?,
             accepts_company: row.get("accepts_company")?,
+            disable_notifications: row.get("disable_notifications")?,
             has_automatic_discounts: !row.is_null("automatic_discount")?,
         })
     })

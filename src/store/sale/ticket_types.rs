@@ -106,7 +106,7 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 });
 pub(in crate::store) const BY_ID: &str =
     select!(logo!(), expired_seats!(), "WHERE t.id = ?1 AND t.organization_id = ?2");
-#[cfg(all(feature = "documents", feature = "server"))]
+#[cfg(any(feature = "mail", all(feature = "documents", feature = "server")))]
 const BY_ID_WITHOUT_LOGO: &str =
     select!("NULL AS ticket_logo, ", expired_seats!(), "WHERE t.id = ?1 AND t.organization_id = ?2");
 #[cfg(all(feature = "documents", feature = "server"))]
@@ -192,7 +192,7 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: Ticket
 }
 
 /// Returns a ticket type as if it had no logo. A logo can be a `data:` URI of 700 KB.
-#[cfg(all(feature = "documents", feature = "server"))]
+#[cfg(any(feature = "mail", all(feature = "documents", feature = "server")))]
 pub(crate) fn get_without_logo(
     tx: &Transaction<'_>,
     organization: OrganizationId,

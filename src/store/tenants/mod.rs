@@ -3,5 +3,7 @@
 pub(crate) mod api_keys;
 pub(crate) mod change_context;
 pub(crate) mod idempotency_records;
+#[cfg(feature = "mail")]
+pub(crate) mod mail_settings;
 pub(crate) mod organization_usage;
 pub(crate) mod organizations;

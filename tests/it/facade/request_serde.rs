@@ -41,7 +41,10 @@ fn every_request_of_the_openapi_examples_is_written_as_it_was_read() {
         number += 1;
     }
     let is_body = |request: &Value| request.as_object().is_some_and(|members| !members.is_empty());
-    let with_body = examples.as_object().expect("operations").values().filter(|example| is_body(&example["request"]));
+    // Those of mails are tested with them.
+    let is_of_mail = |name: &str| name.contains("mail") || name.starts_with("resend_ticket");
+    let with_body = examples.as_object().expect("operations").iter();
+    let with_body = with_body.filter(|(name, example)| is_body(&example["request"]) && !is_of_mail(name));
     assert_eq!(with_body.count(), number);
 }
 

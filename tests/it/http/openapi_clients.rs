@@ -209,6 +209,8 @@ fn every_id_and_cursor_has_a_named_schema() {
         "DisputeId",
         "EventId",
         "LedgerEntryId",
+        #[cfg(feature = "mail")]
+        "MailId",
         "NotificationId",
         "OrderId",
         "OrderItemId",

@@ -45,6 +45,8 @@ pub(crate) fn send(
 /// The operations of optional features. Their tests are in the folders of these features.
 fn is_optional(name: &str) -> bool {
     name.starts_with("export_")
+        || name.contains("mail")
+        || ["resend_tickets", "resend_ticket"].contains(&name)
         || ["get_settlement", "get_order_document", "get_ticket_document", "renew_ticket_link"].contains(&name)
 }
 

@@ -214,6 +214,12 @@ impl Walkthrough {
                 let builder = builder.public_url("https://tickets.example.com").sandbox_gateway();
                 #[cfg(feature = "documents")]
                 let builder = builder.ticket_documents(ticketing::documents::TicketDocuments::default());
+                // Nothing is sent: the mails of the walkthrough wait.
+                #[cfg(feature = "mail")]
+                let builder = {
+                    let nowhere = ticketing::mail::FolderTransport::new("no-folder");
+                    builder.mail(ticketing::mail::MailOptions::new(nowhere, "tickets@example.com").threads(false))
+                };
                 builder.clock(clock).entropy(SeededEntropy::new(1))
             },
             |options| options.rate_limit = None,
@@ -367,6 +373,21 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
         recorder.call("get_order_document", &[&order], "", None);
         recorder.call("get_ticket_document", &[&issued[0]["id"]], "", None);
         recorder.call("renew_ticket_link", &[&issued[0]["id"]], "", None);
+    }
+    #[cfg(feature = "mail")]
+    {
+        recorder.call("get_mail_settings", &[], "", None);
+        let settings = json!({
+            "mailEnabled": true, "senderName": "Jazz Cellar", "replyTo": "help@example.com",
+            "notifyAddress": "office@example.com", "mailIntro": "We look forward to seeing you.",
+            "mailFooter": "Jazz Cellar, 1 Park Row, 10115 Berlin", "paymentReminderMinutes": 10,
+        });
+        recorder.call("update_mail_settings", &[], "", Some(settings));
+        recorder.call("preview_mail", &[&order], "?kind=TICKETS", None);
+        recorder.call("resend_tickets", &[&order], "", Some(json!({"to": "ada@example.org"})));
+        recorder.call("resend_ticket", &[&issued[0]["id"]], "", Some(json!({"to": "grace@example.org"})));
+        let of_order = format!("?orderId={}&kind=TICKETS&limit=10", order.as_str().unwrap());
+        recorder.call("list_mails", &[], &of_order, None);
     }
     recorder.call("cancel_ticket", &[&issued[1]["id"]], "", None);
     recorder.call("cancel_order", &[&order], "", Some(json!({})));

@@ -444,7 +444,7 @@ fn organizations_and_keys_are_managed_without_a_server() {
     assert_eq!(entrance["scopes"], serde_json::json!(["tickets:read", "tickets:check-in"]));
     assert_eq!(entrance["expiresAt"], "2100-01-01T00:00:00.000Z");
     let unrestricted = json_output(folder.path(), &["create-key", organization]);
-    assert_eq!(unrestricted["scopes"].as_array().unwrap().len(), 14);
+    assert_eq!(unrestricted["scopes"].as_array().unwrap().len(), 16);
 
     let keys = json_output(folder.path(), &["list-keys", organization])["keys"].clone();
     assert_eq!((&keys[1]["id"], &keys[1]["name"]), (&entrance["id"], &"Entrance".into()));

@@ -32,6 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "payments",
             "payment",
+            "mail",
             "documents",
             "exports",
             "webhook",
@@ -47,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "enums",
         ],
     ),
+    ("mail", &["pages", "documents", "words", "rules", "environment", "model", "error"]),
     ("pages", &["documents", "words", "rules", "model", "form", "error"]),
     ("stripe", &["https", "payment", "webhook", "environment", "model", "error", "fair"]),
     ("payment", &["rules", "environment", "model", "form", "error", "fair"]),
@@ -137,6 +139,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
     ),
     (&["unversioned", "unversioned_rustls_crypto_provider"], &["https/ureq_traits.rs"]),
     (&["form_urlencoded"], &["server/", "stripe/api/form.rs"]),
+    (&["lettre"], &["mail/"]),
     (&["fast_qr", "hashlink", "icu_properties", "krilla", "parley"], &["documents/"]),
     (&["data_url", "zune_jpeg"], &["form/picture.rs"]),
     (&["rust_xlsxwriter"], &["exports/"]),

@@ -322,6 +322,12 @@ webhook-subject: UPDATE webhook_notifications SET organization_id = ANOTHER WHER
 handler-notification: UPDATE work SET body = '{"topic": "secret"}' WHERE kind LIKE 'call %'
 handler-notification: UPDATE work SET created_at = -1 WHERE kind LIKE 'call %'
 payment-check: UPDATE work SET body = 'secret' WHERE kind LIKE 'check %'
+mail-work: INSERT INTO mails (id, organization_id, kind, order_id, recipient, dedup_key, created_at) SELECT 1, organization_id,
+    'TICKETS', id, 'x', 'x', 1 FROM orders WHERE customer_name = 'paid'
+mail-kind: INSERT INTO mails (id, organization_id, kind, order_id, recipient, dedup_key, state, created_at, sent_at) SELECT 1,
+    organization_id, 'secret', id, 'x', 'x', 'SENT', 1, 1 FROM orders WHERE customer_name = 'paid'
+mail-order: INSERT INTO mails (id, organization_id, kind, order_id, recipient, dedup_key, state, created_at, sent_at) SELECT 1,
+    ANOTHER, 'TICKETS', id, 'x', 'x', 'SENT', 1, 1 FROM orders WHERE customer_name = 'paid'
 webhook-delivery, webhook-state: UPDATE webhook_outbox SET attempts = 7 WHERE state = 'DEAD'
 integrity, webhook-state: UPDATE webhook_outbox SET claim = 1 WHERE state = 'DEAD'
 webhook-attempts: UPDATE webhook_outbox SET attempts = 2 WHERE state = 'WAITING' AND attempts = 1

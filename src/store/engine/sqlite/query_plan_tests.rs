@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, payments, reconciliation, refunds};
+use crate::store::order::mails;
 use crate::store::order::order_lists;
 use crate::store::order::{order_status, orders};
 use crate::store::sale::event_lists;
@@ -106,6 +107,17 @@ const STATEMENTS: &[Expected] = &[
     (event_cancellations::PENDING, &["orders_held_by_event"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
+    (mails::OF_CAUSES, &["mails_by_cause"]),
+    #[cfg(feature = "mail")]
+    (mails::LIST, &["mails_by_organization"]),
+    #[cfg(feature = "mail")]
+    (mails::LIST_OF_ORDER, &["mails_by_order"]),
+    #[cfg(feature = "mail")]
+    (mails::EARLIER, &["mails_by_order", "work_by_key"]),
+    #[cfg(feature = "mail")]
+    (mails::NTH_SENT, &["mails_sent"]),
+    #[cfg(feature = "mail")]
+    (mails::NTH_SENT_TO, &["mails_sent_to"]),
     (payments::ORDER_OF, &["payments_by_reference"]),
     (payments::BY_REFERENCE, &["payments_by_reference"]),
     (payments::OF_ORDER, &["payments_by_order"]),
@@ -194,6 +206,9 @@ const STATEMENTS: &[Expected] = &[
     (work::FORGET_ALL, &["work_by_key"]),
     (work::LATER_OF_KIND, &["work_due"]),
     (work::WITH_KEY, &["work_by_key"]),
+    (work::POSTPONE, &["work_by_organization"]),
+    (work::COUNT, &["work_due"]),
+    (work::OLDEST_DUE, &["work_due"]),
     (work::ABANDONED, &["work_due"]),
     (work::DELETE_ABANDONED, &["work_due"]),
     (webhook_retention::OLD_DELIVERIES, &[]),

@@ -1,0 +1,301 @@
+//! Mails. One that waits has work with its id as the key; what is sent is made of the rows that it is about.
+
+use std::time::Duration;
+
+use crate::error::Result;
+#[cfg(feature = "mail")]
+use crate::error::{Error, ResourceKind};
+use crate::model::sale::mail::MailKind;
+#[cfg(feature = "mail")]
+use crate::model::sale::mail::{ListMails, Mail, MailState};
+use crate::model::values::id::{EventId, MailId, OrderId, OrganizationId, TicketId};
+#[cfg(feature = "mail")]
+use crate::model::values::page::Page;
+use crate::model::values::timestamp::Timestamp;
+#[cfg(feature = "mail")]
+use crate::rules::Checked;
+use crate::store::columns::Column;
+#[cfg(feature = "mail")]
+use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
+#[cfg(feature = "mail")]
+use crate::store::lists::pages::read_page;
+#[cfg(feature = "mail")]
+use crate::store::work::ClaimedWork;
+use crate::store::work::{self, KeyedWork};
+use crate::store::{Bind, LockedEvent, Transaction};
+#[cfg(feature = "mail")]
+use crate::store::{Row, RowLength};
+
+/// The kind of work that sends a mail. Its key is the id of the mail.
+pub(crate) const SEND: &str = "mail";
+
+/// The kind of work that causes a reminder of an unpaid order. Its key is the id of the order.
+pub(crate) const REMIND: &str = "remind";
+
+const INSERT: &str =
+    "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
+pub(in crate::store) const OF_CAUSES: &str = "SELECT id, state, created_at FROM mails
+    WHERE organization_id = ?1 AND dedup_key >= ?2 AND dedup_key < ?3 ORDER BY dedup_key";
+
+/// A mail that is caused now.
+pub(crate) struct NewMail<'a> {
+    pub(crate) organization: OrganizationId,
+    pub(crate) event: EventId,
+    pub(crate) kind: MailKind,
+    /// `None` if it is about issued tickets.
+    pub(crate) order: Option<OrderId>,
+    pub(crate) tickets: &'a [TicketId],
+    pub(crate) recipient: &'a str,
+    /// What has caused it. No other mail of the organization has the same cause.
+    pub(crate) cause: &'a str,
+    /// How long it waits at least.
+    pub(crate) delay: Duration,
+}
+
+/// Returns how many mails wait to be sent, and for how long the oldest one has been due.
+pub(crate) fn backlog(tx: &Transaction<'_>) -> Result<(u64, Option<Duration>)> {
+    work::backlog(tx, SEND)
+}
+
+/// Inserts a mail, and the work that sends it.
+pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewMail<'_>) -> Result<MailId> {
+    let tickets = new.tickets.to_vec();
+    let tickets = if new.order.is_some() { Bind::Null } else { tickets.bind()? };
+    let binds = [
+        new.organization.into(),
+        new.kind.as_str().into(),
+        new.order.into(),
+        tickets,
+        new.recipient.into(),
+        new.cause.into(),
+        tx.now().into(),
+    ];
+    let id: MailId = tx.insert(INSERT, &binds)?;
+    work::add_with_key(tx, &sending(new.organization, new.event, id, tx.now().saturating_add(new.delay)))?;
+    Ok(id)
+}
+
+fn sending(organization: OrganizationId, event: EventId, id: MailId, due_at: Timestamp) -> KeyedWork<'static> {
+    KeyedWork { kind: SEND, key: id.raw(), organization, event: Some(event), body: "", due_at }
+}
+
+/// Lets a reminder of an order be caused at this time.
+pub(crate) fn remind_at(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    order: OrderId,
+    due_at: Timestamp,
+) -> Result<()> {
+    work::add_with_key(
+        tx,
+        &KeyedWork { kind: REMIND, key: order.raw(), organization, event: Some(event), body: "", due_at },
+    )
+}
+
+/// A mail with one of some causes.
+pub(crate) struct CausedMail {
+    pub(crate) id: MailId,
+    pub(crate) is_waiting: bool,
+    #[cfg(feature = "mail")]
+    pub(crate) created_at: Timestamp,
+}
+
+/// The mails whose causes begin with this text, which ends with a colon.
+pub(crate) fn of_causes(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    beginning: &str,
+) -> Result<Vec<CausedMail>> {
+    let after = format!("{};", beginning.trim_end_matches(':'));
+    tx.query_all(OF_CAUSES, &[organization.into(), beginning.into(), (&after).into()], |row| {
+        let state: String = row.get("state")?;
+        Ok(CausedMail {
+            id: row.get("id")?,
+            is_waiting: state == "WAITING",
+            #[cfg(feature = "mail")]
+            created_at: row.get("created_at")?,
+        })
+    })
+}
+
+/// Whether a mail is being sent now.
+pub(crate) fn is_being_sent(tx: &LockedEvent<'_>, id: MailId) -> Result<bool> {
+    work::is_attempted(tx, SEND, id.raw())
+}
+
+/// Sets when a mail that waits is due. Returns `false` if it is being sent.
+pub(crate) fn reschedule(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    id: MailId,
+    delay: Duration,
+) -> Result<bool> {
+    if is_being_sent(tx, id)? {
+        return Ok(false);
+    }
+    work::set(tx, &sending(organization, event, id, tx.now().saturating_add(delay)))?;
+    Ok(true)
+}
+
+#[cfg(feature = "mail")]
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, kind, state, order_id, ticket_ids, recipient, created_at, sent_at, last_answer FROM mails ",
+            $rest
+        )
+    };
+}
+
+#[cfg(feature = "mail")]
+const BY_ID: &str = select!("WHERE id = ?1 AND organization_id = ?2");
+#[cfg(feature = "mail")]
+pub(in crate::store) const LIST: &str = select!(
+    "WHERE organization_id = ?1 AND id < ?2 AND (CAST(?3 AS TEXT) IS NULL OR kind = ?3)
+        AND (CAST(?4 AS TEXT) IS NULL OR state = ?4) ORDER BY id DESC LIMIT ?5"
+);
+#[cfg(feature = "mail")]
+pub(in crate::store) const LIST_OF_ORDER: &str = select!(
+    "WHERE order_id = ?6 AND +organization_id = ?1 AND id < ?2 AND (CAST(?3 AS TEXT) IS NULL OR kind = ?3)
+        AND (CAST(?4 AS TEXT) IS NULL OR state = ?4) ORDER BY id DESC LIMIT ?5"
+);
+#[cfg(feature = "mail")]
+const EXISTS: &str = "SELECT 1 FROM mails WHERE id = ?1 AND organization_id = ?2";
+#[cfg(feature = "mail")]
+const FINISH: &str = "UPDATE mails SET state = ?2, sent_at = ?3, last_answer = ?4
+    WHERE id = ?1 AND state || '' = 'WAITING'";
+#[cfg(feature = "mail")]
+const ANSWERED: &str = "UPDATE mails SET last_answer = ?2 WHERE id = ?1";
+#[cfg(feature = "mail")]
+pub(in crate::store) const EARLIER: &str = "SELECT m.id, w.due_at, w.claim FROM mails m
+    JOIN work w ON w.key = m.id AND w.kind = 'mail'
+    WHERE m.order_id = ?1 AND m.id < ?2 AND m.recipient = ?3 AND m.state = 'WAITING' ORDER BY m.id LIMIT 1";
+#[cfg(feature = "mail")]
+pub(in crate::store) const NTH_SENT: &str = "SELECT sent_at FROM mails
+    WHERE organization_id = ?1 AND sent_at > ?2 ORDER BY sent_at DESC LIMIT 1 OFFSET ?3";
+#[cfg(feature = "mail")]
+pub(in crate::store) const NTH_SENT_TO: &str = "SELECT sent_at FROM mails
+    WHERE organization_id = ?1 AND recipient = ?4 AND sent_at > ?2 ORDER BY sent_at DESC LIMIT 1 OFFSET ?3";
+
+#[cfg(feature = "mail")]
+fn decode(row: &Row<'_>) -> Result<Mail> {
+    Ok(Mail {
+        id: row.get("id")?,
+        kind: row.get("kind")?,
+        state: row.get("state")?,
+        order_id: row.get("order_id")?,
+        ticket_ids: if row.is_null("ticket_ids")? { Vec::new() } else { row.get("ticket_ids")? },
+        recipient: row.get("recipient")?,
+        created_at: row.get("created_at")?,
+        sent_at: row.get("sent_at")?,
+        last_answer: row.get("last_answer")?,
+    })
+}
+
+/// Returns a mail. `None` if there is none with this id.
+#[cfg(feature = "mail")]
+pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, id: MailId) -> Result<Option<Mail>> {
+    tx.query_opt(BY_ID, &[id.into(), organization.into()], decode)
+}
+
+#[cfg(feature = "mail")]
+pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId, id: MailId) -> Result<Mail> {
+    find(tx, organization, id)?.ok_or(Error::NotFound(ResourceKind::Mail))
+}
+
+/// Lists the mails of an organization, newest first.
+#[cfg(feature = "mail")]
+pub(crate) fn list(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<ListMails>,
+) -> Result<Page<Mail, MailId>> {
+    let mut binds = vec![
+        organization.into(),
+        cursor_bound(tx, &request.page, EXISTS, organization.into())?,
+        request.kind.map(MailKind::as_str).into(),
+        request.state.map(MailState::as_str).into(),
+        limit_plus_one(&request.page),
+    ];
+    let sql = match request.order_id {
+        Some(order) => {
+            binds.push(order.into());
+            LIST_OF_ORDER
+        }
+        None => LIST,
+    };
+    read_page(tx, RowLength::Short, sql, &binds, &request.page, decode, |mail| mail.id)
+}
+
+/// An earlier mail to the same address about the same order, which waits.
+#[cfg(feature = "mail")]
+pub(crate) struct EarlierMail {
+    pub(crate) due_at: Timestamp,
+    pub(crate) is_being_sent: bool,
+}
+
+#[cfg(feature = "mail")]
+pub(crate) fn earlier(tx: &Transaction<'_>, mail: &Mail) -> Result<Option<EarlierMail>> {
+    let Some(order) = mail.order_id else { return Ok(None) };
+    tx.query_opt(EARLIER, &[order.into(), mail.id.into(), (&mail.recipient).into()], |row| {
+        Ok(EarlierMail { due_at: row.get("due_at")?, is_being_sent: !row.is_null("claim")? })
+    })
+}
+
+/// When the mail was sent before which `most - 1` others were sent since a time: to an address, or to all. `None` if
+/// fewer were sent.
+#[cfg(feature = "mail")]
+pub(crate) fn nth_sent_since(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    to: Option<&str>,
+    since: Timestamp,
+    most: u32,
+) -> Result<Option<Timestamp>> {
+    let mut binds = vec![organization.into(), since.into(), Bind::Int(i64::from(most) - 1)];
+    let sql = match to {
+        Some(to) => {
+            binds.push(to.into());
+            NTH_SENT_TO
+        }
+        None => NTH_SENT,
+    };
+    tx.query_opt(sql, &binds, |row| row.get("sent_at"))
+}
+
+/// Records what became of a mail, and removes its work. Does nothing if this process has lost its claim.
+#[cfg(feature = "mail")]
+pub(crate) fn finish(
+    tx: &LockedEvent<'_>,
+    claimed: &ClaimedWork,
+    id: MailId,
+    state: MailState,
+    answer: &str,
+) -> Result<bool> {
+    if !work::is_held(tx, claimed)? {
+        return Ok(false);
+    }
+    let sent_at = (state == MailState::Sent).then(|| tx.now());
+    tx.execute(FINISH, &[id.into(), state.as_str().into(), sent_at.into(), answer.into()])?;
+    work::done(tx, claimed)?;
+    Ok(true)
+}
+
+/// Records what the relay said, and lets the mail be sent again after this time.
+#[cfg(feature = "mail")]
+pub(crate) fn retry(
+    tx: &LockedEvent<'_>,
+    claimed: &ClaimedWork,
+    id: MailId,
+    answer: &str,
+    delay: Duration,
+) -> Result<()> {
+    if work::is_held(tx, claimed)? {
+        tx.execute(ANSWERED, &[id.into(), answer.into()])?;
+        work::later(tx, claimed, delay)?;
+    }
+    Ok(())
+}
