@@ -227,7 +227,9 @@ pub mod event {
     pub use crate::model::sale::event::{
         CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
     };
+    pub use crate::model::sale::event_sales::{EventSales, GetEventSales, SalesInterval, SalesItem};
     pub use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
+    pub use crate::model::tickets::report_link::ReportLink;
 }
 
 /// The pages of events, on which customers buy, as data.
@@ -267,6 +269,7 @@ pub mod ticket {
 /// codes, and the log of scans.
 pub mod door {
     pub use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
+    pub use crate::model::tickets::arrivals::{ArrivalsItem, EventArrivals, GetEventArrivals, RefusedScans};
     pub use crate::model::tickets::roster::{
         GetRoster, Roster, RosterCounts, RosterEvent, RosterOrder, RosterOrderTicket, RosterTicket, RosterTicketType,
         ScanConflict,

@@ -46,6 +46,11 @@ impl EventDays {
         Some(Self { zone, starts_at: minutes * 60 })
     }
 
+    /// Days that begin at midnight.
+    pub(crate) const fn at_midnight(zone: Zone) -> Self {
+        Self { zone, starts_at: 0 }
+    }
+
     #[cfg(feature = "documents")]
     pub(crate) fn stored(event: &Event) -> Result<Self> {
         let unknown = || Error::Internal(format!("the days of the event {} begin at no time of day", event.id));

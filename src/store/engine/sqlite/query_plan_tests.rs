@@ -7,12 +7,13 @@ use crate::store::money::{checkout_attempts, checkouts, disputes, ledger, paymen
 use crate::store::order::order_lists;
 use crate::store::order::{order_status, orders};
 use crate::store::sale::event_lists;
+use crate::store::sale::event_sales;
 use crate::store::sale::{customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types};
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
 use crate::store::tickets::ticket_lists;
-use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
+use crate::store::tickets::{arrivals, issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, fan_outs, outbox_backlog, outbox_rows, subscribed_endpoints,
     webhook_notifications, webhook_removals, webhook_retention,
@@ -54,6 +55,13 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::EXPIRED_ORDERS, &["orders_held_by_event"]),
     (event_figures::EXPIRED_SEATS, &["orders_held_by_event", "order_items_by_order"]),
     (event_figures::TYPES, &["ticket_types_by_event"]),
+    (event_sales::SOLD, &["orders_by_status", "tickets_by_order"]),
+    (event_sales::SOLD_IN_TESTS, &["payments_by_event", "tickets_by_order"]),
+    (event_sales::REFUNDED, &["ledger_entries_by_event"]),
+    (event_sales::ISSUED, &["tickets_issued"]),
+    (arrivals::LOGGED, &["scans_of_event"]),
+    (arrivals::WITHOUT_LOG, &["ticket_types_by_event", "tickets_by_status", "scans_of_ticket"]),
+    (arrivals::MISSING, &["ticket_types_by_event", "tickets_by_status"]),
     (ticket_types::BY_ID, &["orders_held_by_event", "order_items_by_order"]),
     (ticket_types::NTH, &["ticket_types_by_event"]),
     (ticket_types::IDS, &["events_by_organization", "ticket_types_by_event"]),
@@ -224,6 +232,12 @@ const SORTED: &[&str] = &[
     ticket_lists::BY_FIRST_SCAN,
     roster::NEW,
     roster::CONFLICTS,
+    event_sales::SOLD,
+    event_sales::SOLD_IN_TESTS,
+    event_sales::REFUNDED,
+    event_sales::ISSUED,
+    arrivals::LOGGED,
+    arrivals::WITHOUT_LOG,
 ];
 
 /// The numbers for the statements that insert rows.
