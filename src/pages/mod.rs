@@ -10,6 +10,7 @@ mod bill;
 mod calendar_entry;
 #[cfg(feature = "documents")]
 mod card;
+mod chart;
 mod checkout_page;
 mod document;
 mod door_page;
@@ -28,6 +29,7 @@ mod payment_page;
 #[cfg(feature = "event-pages")]
 mod pending_order_page;
 mod problem_page;
+mod report_page;
 #[cfg(feature = "event-pages")]
 mod seller;
 #[cfg(feature = "event-pages")]
@@ -47,7 +49,6 @@ pub(crate) use event_page::{Prefilled, event_page};
 #[cfg(feature = "event-pages")]
 pub(crate) use home_page::events_page;
 pub(crate) use home_page::home_page;
-#[cfg(feature = "event-pages")]
 pub(crate) fn language_for(languages: &[String]) -> &'static str {
     crate::words::for_reader(None, languages).language
 }
@@ -61,5 +62,6 @@ pub(crate) use payment_page::payment_page;
 #[cfg(feature = "event-pages")]
 pub(crate) use pending_order_page::pending_order_page;
 pub(crate) use problem_page::{ProblemKind, problem_page};
+pub(crate) use report_page::report_page;
 #[cfg(feature = "documents")]
 pub(crate) use ticket_page::ticket_page;

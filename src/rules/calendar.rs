@@ -167,6 +167,14 @@ impl Zone {
         Timestamp::from_millis(first * 1000 + shown.rem_euclid(1000))
     }
 
+    /// The first instant at which clocks show this time or a later one, in milliseconds since they showed the beginning of
+    /// 1970.
+    #[cfg(feature = "server")]
+    pub(super) fn first_with(self, shown: i64) -> Timestamp {
+        let millis = self.first_at(shown.div_euclid(1000)).saturating_mul(1000) + shown.rem_euclid(1000);
+        Timestamp::from_millis(millis).unwrap_or_default()
+    }
+
     /// From the first instant of a day to that of the next one. `days` is the number of days since 1970-01-01.
     pub(super) fn day(self, days: i64) -> Result<Range<Timestamp>, TimestampError> {
         let (start, end) = (self.first_at(days * DAY), self.first_at((days + 1) * DAY));

@@ -54,6 +54,21 @@ pub(crate) fn interval_at(zone: Zone, interval: SalesInterval, at: Timestamp) ->
     }
 }
 
+/// The day a week before, from its beginning until clocks show the time that they show now, with this millisecond.
+#[cfg(feature = "server")]
+pub(crate) fn week_before(zone: Zone, now: Timestamp) -> Range<Timestamp> {
+    let days = EventDays::at_midnight(zone);
+    let start = days.start_of(days.day(now), -7);
+    let until = zone.first_with(zone.local_millis(now) - 7 * 24 * HOUR);
+    start..until.max(start).saturating_add(Duration::from_millis(1))
+}
+
+/// Whether arrivals are reported: from 6 hours before the start of an event until 24 hours after its end.
+pub(crate) fn arrival_times(start: Timestamp, over_at: Timestamp) -> Range<Timestamp> {
+    let from = Timestamp::from_millis(start.millis() - 6 * HOUR).unwrap_or_default();
+    from..over_at.saturating_add(Duration::from_hours(24))
+}
+
 /// Sums figures, which come in the order of time, into intervals.
 pub(crate) fn sum_into<T>(
     zone: Zone,

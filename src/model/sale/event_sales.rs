@@ -85,6 +85,13 @@ pub(crate) struct SalesSums {
 }
 
 impl SalesSums {
+    /// Takes off what was sold of these sums.
+    pub(crate) fn subtract_sold(&mut self, other: Self) {
+        self.orders -= other.orders;
+        self.tickets -= other.tickets;
+        self.revenue = self.revenue.saturating_sub(other.revenue);
+    }
+
     /// Sums stop at the greatest number.
     pub(crate) fn add(&mut self, other: Self) {
         self.orders += other.orders;
@@ -103,6 +110,14 @@ pub(crate) struct SalesByMode {
 }
 
 impl SalesByMode {
+    #[cfg(feature = "server")]
+    pub(crate) const fn of(self, mode: PaymentMode) -> SalesSums {
+        match mode {
+            PaymentMode::Live => self.live,
+            PaymentMode::Test => self.test,
+        }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.live.add(other.live);
         self.test.add(other.test);

@@ -3,17 +3,31 @@
 use crate::enums::scope::Scope;
 use crate::error::Result;
 use crate::form::request::Nothing;
+#[cfg(feature = "server")]
+use crate::model::sale::event_report::EventReport;
 use crate::model::sale::event_sales::{EventSales, GetEventSales};
+#[cfg(feature = "server")]
+use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::tickets::arrivals::{EventArrivals, GetEventArrivals};
 use crate::model::tickets::report_link::ReportLink;
 use crate::model::values::id::EventId;
+#[cfg(feature = "server")]
+use crate::model::values::id::OrganizationId;
+#[cfg(feature = "server")]
+use crate::rules::event::over_at;
 use crate::rules::sales_intervals;
 use crate::sales::idempotent_operation::OperationTarget;
 use crate::sales::tickets::report_links;
 use crate::service::TicketingService;
 use crate::store::sale::event_sales;
+#[cfg(feature = "server")]
+use crate::store::sale::{event_figures, events};
+#[cfg(feature = "server")]
+use crate::store::tenants::organizations;
 use crate::store::tickets::arrivals;
+#[cfg(feature = "server")]
+use crate::store::tickets::scan_log;
 
 /// # Reports
 impl TicketingService {
@@ -135,5 +149,37 @@ impl TicketingService {
         caller.require(Scope::EventsWrite)?;
         let organization = caller.organization;
         self.store()?.write(organization, move |tx| report_links::revoke(tx, organization, event))
+    }
+
+    /// The organization and the event of a link to a report.
+    #[cfg(feature = "server")]
+    pub(crate) fn event_of_report_link(&self, token: &str) -> Result<(OrganizationId, EventId)> {
+        self.store()?.read(|tx| report_links::find(tx, token))
+    }
+
+    /// What the report of an event shows, in one snapshot.
+    #[cfg(feature = "server")]
+    pub(crate) fn event_report(&self, organization: OrganizationId, id: EventId) -> Result<EventReport<EventArrivals>> {
+        self.store()?.scan(Some(organization), |tx| {
+            let event = events::get(tx, organization, id)?;
+            let summary = event_figures::of_event(tx, organization, id)?;
+            let mode = summary.mode.unwrap_or(PaymentMode::Live);
+            let times = sales_intervals::arrival_times(event.start_date, over_at(event.start_date, event.end_date));
+            let has_arrivals =
+                times.contains(&tx.now()) && scan_log::is_kept(tx, organization, id)?.unwrap_or_default();
+            let arrivals = has_arrivals.then(|| {
+                let request = sales_intervals::check_arrivals(GetEventArrivals::new())?;
+                arrivals::of_event(tx, organization, id, &request)
+            });
+            Ok(EventReport {
+                as_of: tx.now(),
+                organizer: organizations::get(tx, organization)?.name,
+                sales: event_sales::of_report(tx, organization, id, mode)?,
+                arrivals: arrivals.transpose()?,
+                event,
+                summary,
+                mode,
+            })
+        })
     }
 }

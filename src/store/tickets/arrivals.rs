@@ -2,7 +2,6 @@
 //! without a log count with their last check-in, as in the export of check-ins.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Reason, ResourceKind, Result};
@@ -15,10 +14,6 @@ use crate::store::{Row, Transaction};
 
 /// Five minutes, in milliseconds. The statements below have the same number.
 const SLOT: i64 = 300_000;
-
-/// How long before the start and after the end of an event arrivals are counted by default.
-const BEFORE_START: Duration = Duration::from_hours(6);
-const AFTER_END: Duration = Duration::from_hours(24);
 
 const EVENT: &str = "SELECT id, start_at, over_at,
         (SELECT CAST(COALESCE(SUM(y.sold), 0) AS BIGINT) FROM ticket_types y WHERE y.event_id = events.id) AS expected,
@@ -69,11 +64,6 @@ impl Sums {
     }
 }
 
-fn earlier(at: Timestamp, by: Duration) -> Timestamp {
-    let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(at.millis().saturating_sub(by)).unwrap_or_default()
-}
-
 /// Reads the arrivals at an event.
 pub(crate) fn of_event(
     tx: &Transaction<'_>,
@@ -87,8 +77,8 @@ pub(crate) fn of_event(
     };
     let found = tx.query_opt(EVENT, &[event.into(), organization.into()], decode)?;
     let ((start, over), expected, inside) = found.ok_or(Error::NotFound(ResourceKind::Event))?;
-    let from = request.from.unwrap_or_else(|| earlier(start, BEFORE_START));
-    let before = request.before.unwrap_or_else(|| over.saturating_add(AFTER_END));
+    let times = sales_intervals::arrival_times(start, over);
+    let (from, before) = (request.from.unwrap_or(times.start), request.before.unwrap_or(times.end));
 
     let mut slots: BTreeMap<(i64, Option<String>), Sums> = BTreeMap::new();
     let binds = [event.into(), from.into(), before.into()];

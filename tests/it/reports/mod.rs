@@ -2,6 +2,8 @@
 //! from the exports.
 
 mod arrivals;
+#[cfg(feature = "server")]
+mod page;
 mod sales;
 #[cfg(feature = "exports")]
 mod sums;
