@@ -57,6 +57,8 @@ struct ReportPage<'a> {
 struct Drawing {
     name: &'static str,
     chart: Chart,
+    /// How large the bars are, if the legend does not say it.
+    scale: Option<String>,
     /// Classes and labels.
     legend: Vec<(String, String)>,
     alternative: String,
@@ -296,6 +298,7 @@ impl Writer<'_> {
         Drawing {
             name,
             alternative: format!("{name}. {bars}. {}", line.as_deref().unwrap_or_default()).trim().to_owned(),
+            scale: None,
             legend: legend([bars], line),
             first: ranges.first().map(|range| label(range.start)).unwrap_or_default(),
             last: ranges.last().map(|range| label(range.start)).unwrap_or_default(),
@@ -405,6 +408,7 @@ impl Writer<'_> {
         Drawing {
             name: words.arrivals,
             alternative: format!("{bars}. {line}"),
+            scale: Some(bars),
             legend: legend(labels, Some(line)),
             first: start(0),
             last: start(columns.saturating_sub(1)),

@@ -207,7 +207,7 @@ pub(super) static SPANISH: Words = Words {
     },
     report: Report {
         title: "Informe",
-        as_of: |moment| format!("A {moment}"),
+        as_of: |moment| format!("Datos: {moment}"),
         sold: "Vendidas",
         reserved: "Reservadas",
         left: "Disponibles",

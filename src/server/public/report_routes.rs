@@ -79,7 +79,7 @@ async fn page(state: &AppState, head: &Parts) -> Result<Response, Problem> {
             let bytes = html.len();
             Ok(KeptPage { event, organization, page: Representation::page(html, gzip), bytes })
         };
-        state.service.call(Class::Store, Some(organization), render).await
+        state.service.call(Class::Page, Some(organization), render).await
     };
     let key = PageKey { path: format!("report {token}"), language, gzip };
     let kept = state.kept_pages.get(key, AGE, || state.service.service().monotonic(), render).await?;

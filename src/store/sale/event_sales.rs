@@ -45,6 +45,7 @@ macro_rules! sold {
 }
 
 pub(in crate::store) const SOLD: &str = sold!("", "orders o WHERE o.event_id = ?1", "");
+#[cfg(feature = "server")]
 pub(in crate::store) const SOLD_BY_AFFILIATE: &str =
     sold!(", o.affiliate_code AS code", "orders o WHERE o.event_id = ?1", ", o.affiliate_code");
 /// What was sold in tests. Without a test, it is not read.
@@ -54,6 +55,7 @@ pub(in crate::store) const SOLD_IN_TESTS: &str = sold!(
         WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.purpose = 'ORDER' AND o.id = p.order_id",
     ", o.affiliate_code"
 );
+#[cfg(feature = "server")]
 /// What was sold with discount codes.
 pub(in crate::store) const DISCOUNTED: &str = "SELECT o.discount_code AS code, COUNT(*) AS orders,
         CAST(SUM(o.total) AS BIGINT) AS revenue,
@@ -62,6 +64,7 @@ pub(in crate::store) const DISCOUNTED: &str = "SELECT o.discount_code AS code, C
     WHERE d.event_id = ?1 AND o.discount_id = d.id AND o.event_id = ?1 AND o.completed_at IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.purpose = 'ORDER' AND p.mode = ?2)
     GROUP BY o.discount_code";
+#[cfg(feature = "server")]
 /// The tickets of the orders that were completed in a short time.
 pub(in crate::store) const SOLD_BETWEEN: &str = "SELECT
         CAST(COALESCE(SUM((SELECT COUNT(*) FROM tickets t WHERE t.order_id = o.id)), 0) AS BIGINT) AS tickets

@@ -7,5 +7,6 @@ mod exports;
 mod failed_sync;
 mod memory;
 mod readme;
+mod reports;
 mod server_log;
 mod stripe;

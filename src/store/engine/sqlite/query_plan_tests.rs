@@ -57,8 +57,11 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::TYPES, &["ticket_types_by_event"]),
     (event_sales::SOLD, &["orders_by_status", "tickets_by_order"]),
     (event_sales::SOLD_IN_TESTS, &["payments_by_event", "tickets_by_order"]),
+    #[cfg(feature = "server")]
     (event_sales::SOLD_BY_AFFILIATE, &["orders_by_status", "tickets_by_order"]),
+    #[cfg(feature = "server")]
     (event_sales::DISCOUNTED, &["discounts_by_code", "orders_by_discount", "tickets_by_order", "payments_by_order"]),
+    #[cfg(feature = "server")]
     (event_sales::SOLD_BETWEEN, &["orders_by_completion", "tickets_by_order", "payments_by_order"]),
     (event_sales::REFUNDED, &["ledger_entries_by_event"]),
     (event_sales::ISSUED, &["tickets_issued"]),
@@ -237,7 +240,9 @@ const SORTED: &[&str] = &[
     roster::CONFLICTS,
     event_sales::SOLD,
     event_sales::SOLD_IN_TESTS,
+    #[cfg(feature = "server")]
     event_sales::SOLD_BY_AFFILIATE,
+    #[cfg(feature = "server")]
     event_sales::DISCOUNTED,
     event_sales::REFUNDED,
     event_sales::ISSUED,
