@@ -43,7 +43,7 @@ operations! { x =>
     Read,        EventsRead,       200, Unknown(Event),      get_event_summary(event);
     Read,        EventsRead,       200, Unknown(Event),      get_event_sales(event; GetEventSales {"interval": "hour"});
     Read,        EventsRead,       200, Unknown(Event),      get_event_arrivals(event; GetEventArrivals {});
-    Idempotent,  EventsRead,       201, Unknown(Event),      create_report_link(event);
+    Idempotent,  EventsRead,       201, Unknown(Event),      create_report_link(unused_event);
     Write,       EventsWrite,      204, Unknown(Event),      revoke_report_link(event);
     Read,        TicketTypesRead,  200, Unknown(Event),      list_ticket_types(event; ListTicketTypes {});
     Idempotent,  TicketTypesWrite, 201, Unknown(Event),      create_ticket_type(event; CreateTicketType {
