@@ -137,4 +137,20 @@ mod tests {
         let sums: Vec<_> = sums.into_iter().map(|(range, sum)| (range.start, sum)).collect();
         assert_eq!(sums, [(at("2026-06-01T00:00:00Z"), 3), (at("2026-06-03T00:00:00Z"), 4)]);
     }
+
+    #[cfg(feature = "server")]
+    #[test]
+    fn a_week_before_ends_when_clocks_show_the_same_time() {
+        for (now, from, until) in [
+            ("2026-06-10T12:34:56.789Z", "2026-06-02T22:00:00Z", "2026-06-03T12:34:56.790Z"),
+            // Clocks were put back on 25 October, and forward on 29 March.
+            ("2026-10-28T11:00:00Z", "2026-10-20T22:00:00Z", "2026-10-21T10:00:00.001Z"),
+            ("2026-04-01T10:00:00Z", "2026-03-24T23:00:00Z", "2026-03-25T11:00:00.001Z"),
+            // At 02:30 on 5 April. A week before, clocks showed no 02:30.
+            ("2026-04-05T00:30:00Z", "2026-03-28T23:00:00Z", "2026-03-29T01:00:00.001Z"),
+        ] {
+            let range = week_before(Zone::of("Europe/Berlin").expect("known"), at(now));
+            assert_eq!((range.start, range.end), (at(from), at(until)), "{now}");
+        }
+    }
 }
