@@ -69,6 +69,7 @@
 //! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
 //! | Find the first and the last moment of a local day | [`Timestamp::day("2026-11-28", "Europe/Berlin")`](Timestamp::day) |
+//! | See how an event sells by day or hour, and how people come in | [`get_event_sales`](TicketingService::get_event_sales), [`get_event_arrivals`](TicketingService::get_event_arrivals), [`create_report_link`](TicketingService::create_report_link) |
 //! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
