@@ -57,7 +57,9 @@ impl CodeSums {
         let mut sorted: Vec<_> = codes.into_iter().map(|(code, sums)| Self { code: Ok(code), sums }).collect();
         if !others.is_empty() {
             let mut sum = SalesSums::default();
-            others.iter().for_each(|(_, sums)| sum.add(*sums));
+            for (_, sums) in &others {
+                sum.add(*sums);
+            }
             sorted.push(Self { code: Err(others.len()), sums: sum });
         }
         sorted
