@@ -69,6 +69,7 @@
 //! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
 //! | Find the first and the last moment of a local day | [`Timestamp::day("2026-11-28", "Europe/Berlin")`](Timestamp::day) |
+//! | See how an event sells by day or hour, and how people come in | [`get_event_sales`](TicketingService::get_event_sales), [`get_event_arrivals`](TicketingService::get_event_arrivals), [`create_report_link`](TicketingService::create_report_link) |
 //! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
 //! | Read all pages of a list | [`page::all`] |
 //! | Tell why a call was refused | [`error.reason() == Some(Reason::AlreadyCheckedIn)`](Error::reason) |
@@ -96,7 +97,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [exports](guide::exports), [mail](guide::mail), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [mail](guide::mail), [reports](guide::reports), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -231,7 +232,9 @@ pub mod event {
     pub use crate::model::sale::event::{
         CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
     };
+    pub use crate::model::sale::event_sales::{EventSales, GetEventSales, SalesInterval, SalesItem};
     pub use crate::model::sale::summary::{EventSummary, OrdersByStatus, TicketTypeSummary};
+    pub use crate::model::tickets::report_link::ReportLink;
 }
 
 /// The pages of events, on which customers buy, as data.
@@ -271,6 +274,7 @@ pub mod ticket {
 /// codes, and the log of scans.
 pub mod door {
     pub use crate::model::tenants::door_link::{CreateDoorLink, CreatedDoorLink, DoorLink, ListDoorLinks};
+    pub use crate::model::tickets::arrivals::{ArrivalsItem, EventArrivals, GetEventArrivals, RefusedScans};
     pub use crate::model::tickets::roster::{
         GetRoster, Roster, RosterCounts, RosterEvent, RosterOrder, RosterOrderTicket, RosterTicket, RosterTicketType,
         ScanConflict,

@@ -74,6 +74,26 @@ fn refusals(record: &Record) -> String {
     if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") }
 }
 
+/// The most lines of [`print_seconds`]: then a line stands for several seconds.
+const MOST_LINES: usize = 30;
+
+/// The longest bar.
+const BAR: usize = 40;
+
+/// Prints the orders that were created in each second as bars, with their latencies beside.
+pub(crate) fn print_seconds(record: &Record) {
+    let seconds_of_line = record.seconds.len().div_ceil(MOST_LINES).max(1);
+    let lines: Vec<Vec<Duration>> = record.seconds.chunks(seconds_of_line).map(<[Vec<Duration>]>::concat).collect();
+    let most = lines.iter().map(Vec::len).max().unwrap_or_default().max(1);
+    println!("\n{:>6} {:>7} {:>9} {:>9}", "second", "orders", "p50", "p99");
+    for (number, latencies) in lines.iter().enumerate() {
+        let [p50, p99] = [50, 99].map(|percent| ms(percentile(latencies, percent)));
+        let bar = "█".repeat((latencies.len() * BAR).div_ceil(most));
+        println!("{:6} {:7} {p50:>9} {p99:>9}  {bar}", number * seconds_of_line, latencies.len());
+    }
+    println!();
+}
+
 /// Prints the result of a sale.
 pub(crate) fn print_result(record: &Record, report: &Report) {
     let mut orders: Vec<_> = report.orders.iter().map(|(status, number)| (Reverse(number), status)).collect();

@@ -62,6 +62,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
         println!("\n{title}: {} seats at 12.50, {} buyers", options.seats, options.buyers);
         let record = sale::run(&server, &event, options, slow)?;
         let report = check::check(&server, &event, options.seats, &record)?;
+        display::print_seconds(&record);
         display::print_result(&record, &report);
         for (rule, holds) in &report.checks {
             if !checks.iter().any(|(known, _)| known == rule) {

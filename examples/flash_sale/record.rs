@@ -8,6 +8,8 @@ use std::time::Duration;
 pub(crate) struct Record {
     /// The latency of each order that was created.
     pub(crate) orders: Vec<Duration>,
+    /// The same, by the second of the sale in which it was created.
+    pub(crate) seconds: Vec<Vec<Duration>>,
     /// The latency of each order that was refused.
     pub(crate) refusals: Vec<Duration>,
     /// The latency of each page that was shown before an order.
@@ -40,6 +42,16 @@ pub(crate) struct BeforeRefusals {
 }
 
 impl Record {
+    /// Records an order that was created so long after the beginning of the sale.
+    pub(crate) fn order_created(&mut self, after: Duration, latency: Duration) {
+        let second = usize::try_from(after.as_secs()).unwrap_or(usize::MAX);
+        if self.seconds.len() <= second {
+            self.seconds.resize(second + 1, Vec::new());
+        }
+        self.seconds[second].push(latency);
+        self.orders.push(latency);
+    }
+
     pub(crate) fn requests(&self) -> usize {
         self.orders.len() + self.refusals.len() + self.clicks.len() + self.pages.len()
     }

@@ -176,7 +176,7 @@ impl Sale<'_> {
             self.record().unexpected.push(format!("a form was answered with {}", response.status));
             return Ok(());
         }
-        self.record().orders.push(latency);
+        self.record().order_created(self.started_at.elapsed(), latency);
         let checkout = path_of(&response.location);
         match buyer.behavior {
             Behavior::Abandons => Ok(()),
@@ -248,7 +248,7 @@ impl Sale<'_> {
             self.refused(&response, latency, buyer);
             return Ok(());
         }
-        self.record().orders.push(latency);
+        self.record().order_created(self.started_at.elapsed(), latency);
         let created = response.json();
         let id = created["order"]["id"].as_str().ok_or("an order has no id")?;
         let link = created["checkoutUrl"].as_str().ok_or("an order has no checkout link")?;

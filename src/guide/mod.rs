@@ -21,6 +21,9 @@ pub mod door {}
 #[doc = include_str!("event_pages.md")]
 pub mod event_pages {}
 
+#[doc = include_str!("reports.md")]
+pub mod reports {}
+
 #[doc = include_str!("exports.md")]
 pub mod exports {}
 
@@ -49,6 +52,9 @@ pub mod production {}
 pub mod logging {}
 
 #[doc = include_str!("metrics.md")]
+/// ```json
+#[doc = include_str!("grafana_dashboard.json")]
+/// ```
 pub mod metrics {}
 
 #[doc = include_str!("several_machines.md")]

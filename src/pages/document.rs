@@ -14,10 +14,13 @@ pub(super) const STYLE: &str = include_str!("page.css");
 /// The further style of the pages on which customers buy.
 pub(super) const STYLE_OF_SALE: &str = include_str!("sale.css");
 
-/// The hashes of both styles for the content security policy of the pages.
+/// The further style of the report of an event.
+pub(super) const STYLE_OF_REPORT: &str = include_str!("report.css");
+
+/// The hashes of the styles for the content security policy of the pages.
 pub(crate) static STYLE_HASHES: LazyLock<String> = LazyLock::new(|| {
     let hash = |style: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(style)));
-    format!("{} {}", hash(STYLE), hash(STYLE_OF_SALE))
+    [STYLE, STYLE_OF_SALE, STYLE_OF_REPORT].map(hash).join(" ")
 });
 
 /// The icon of the pages, a ticket. Without an icon in the page, browsers ask the server for `/favicon.ico`.

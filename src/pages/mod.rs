@@ -11,6 +11,8 @@ mod calendar_entry;
 #[cfg(all(feature = "documents", feature = "server"))]
 mod card;
 #[cfg(feature = "server")]
+mod chart;
+#[cfg(feature = "server")]
 mod checkout_page;
 #[cfg(feature = "server")]
 mod document;
@@ -34,6 +36,8 @@ mod payment_page;
 mod pending_order_page;
 #[cfg(feature = "server")]
 mod problem_page;
+#[cfg(feature = "server")]
+mod report_page;
 #[cfg(feature = "event-pages")]
 mod seller;
 #[cfg(feature = "event-pages")]
@@ -59,7 +63,7 @@ pub(crate) use event_page::{Prefilled, event_page};
 pub(crate) use home_page::events_page;
 #[cfg(feature = "server")]
 pub(crate) use home_page::home_page;
-#[cfg(feature = "event-pages")]
+#[cfg(feature = "server")]
 pub(crate) fn language_for(languages: &[String]) -> &'static str {
     crate::words::for_reader(None, languages).language
 }
@@ -75,5 +79,7 @@ pub(crate) use payment_page::payment_page;
 pub(crate) use pending_order_page::pending_order_page;
 #[cfg(feature = "server")]
 pub(crate) use problem_page::{ProblemKind, problem_page};
+#[cfg(feature = "server")]
+pub(crate) use report_page::report_page;
 #[cfg(all(feature = "documents", feature = "server"))]
 pub(crate) use ticket_page::ticket_page;

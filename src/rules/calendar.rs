@@ -46,6 +46,11 @@ impl EventDays {
         Some(Self { zone, starts_at: minutes * 60 })
     }
 
+    /// Days that begin at midnight.
+    pub(crate) const fn at_midnight(zone: Zone) -> Self {
+        Self { zone, starts_at: 0 }
+    }
+
     #[cfg(feature = "documents")]
     pub(crate) fn stored(event: &Event) -> Result<Self> {
         let unknown = || Error::Internal(format!("the days of the event {} begin at no time of day", event.id));
@@ -160,6 +165,14 @@ impl Zone {
             return Err(TimestampError::Skipped);
         }
         Timestamp::from_millis(first * 1000 + shown.rem_euclid(1000))
+    }
+
+    /// The first instant at which clocks show this time or a later one, in milliseconds since they showed the beginning of
+    /// 1970.
+    #[cfg(feature = "server")]
+    pub(super) fn first_with(self, shown: i64) -> Timestamp {
+        let millis = self.first_at(shown.div_euclid(1000)).saturating_mul(1000) + shown.rem_euclid(1000);
+        Timestamp::from_millis(millis).unwrap_or_default()
     }
 
     /// From the first instant of a day to that of the next one. `days` is the number of days since 1970-01-01.

@@ -12,9 +12,14 @@ use crate::model::values::timestamp::Timestamp;
 /// How long an event without an end lasts.
 const DEFAULT_DURATION: Duration = Duration::from_hours(24);
 
+/// When an event is over: at its end, or a day after its start.
+pub(crate) fn over_at(start: Timestamp, end: Option<Timestamp>) -> Timestamp {
+    end.unwrap_or_else(|| start.saturating_add(DEFAULT_DURATION))
+}
+
 impl EventFields {
     pub(crate) fn over_at(&self) -> Timestamp {
-        self.end_date.unwrap_or_else(|| self.start_date.saturating_add(DEFAULT_DURATION))
+        over_at(self.start_date, self.end_date)
     }
 
     /// The text that searches look through.

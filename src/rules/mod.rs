@@ -18,6 +18,7 @@ pub(crate) mod order;
 pub(crate) mod organization;
 #[cfg(any(feature = "documents", feature = "server"))]
 pub(crate) mod printed_text;
+pub(crate) mod sales_intervals;
 pub(crate) mod text;
 pub(crate) mod ticket;
 pub(crate) mod ticket_type;

@@ -7,7 +7,7 @@ use axum::Router;
 use super::operations::middleware::Observe;
 use super::operations::operation_routes;
 use super::options::ServerOptions;
-use super::public::{checkout_return, checkout_routes, door_routes, monitoring, notice_routes};
+use super::public::{checkout_return, checkout_routes, door_routes, monitoring, notice_routes, report_routes};
 use super::responses::problem::Problem;
 use super::state::{AppState, ServerState};
 use super::{openapi, operations};
@@ -75,6 +75,7 @@ impl Routes {
             .merge(notice_routes::routes())
             .merge(monitoring::health())
             .merge(door_routes::routes())
+            .merge(report_routes::routes())
             .merge(documents())
             .merge(event_pages())
             .merge(docs())
@@ -116,6 +117,12 @@ impl Routes {
     /// [operations](Self::operations) must be mounted there too.
     pub fn door<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         self.part(door_routes::routes())
+    }
+
+    /// `/reports/{token}`: the [reports of events](crate::guide::reports), for those who have a link. They need no API key.
+    /// The [public URL](crate::Builder::public_url) of the service must be where this is mounted.
+    pub fn reports<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        self.part(report_routes::routes())
     }
 
     /// `/gateway/notices`: where a payment gateway sends its notices. They need no API key, because they are signed.

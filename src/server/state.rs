@@ -13,17 +13,14 @@ use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
 use super::options::ServerOptions;
 use super::prometheus::metrics::Metrics;
-#[cfg(feature = "event-pages")]
-use super::public::event_pages::PageCache;
 use super::public::files::Files;
-#[cfg(feature = "documents")]
+use super::public::page_cache::PageCache;
 use crate::fair::InUse;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;
 
 /// How many requests of one link are answered at the same time.
-#[cfg(feature = "documents")]
 pub(super) const MAX_REQUESTS_OF_LINK: usize = 4;
 
 #[derive(Debug)]
@@ -39,15 +36,14 @@ pub(super) struct ServerState {
     pub(super) refusal_log: RefusalLog,
     /// The requests in progress by the token of their link. A link has no API key and so no rate limit: without this, a
     /// thousand requests of one link would keep those of all others waiting.
-    #[cfg(feature = "documents")]
     pub(super) requests_of_links: InUse<String>,
     /// Hashes versions of pages into their tags. Other processes, which may show the same in another way, have other
     /// tags.
     #[cfg(feature = "documents")]
     pub(super) page_tags: RandomState,
     pub(super) files: Files,
-    #[cfg(feature = "event-pages")]
-    pub(super) event_pages: PageCache,
+    /// Pages of events, and reports.
+    pub(super) kept_pages: PageCache,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     pub(super) public_path: String,
@@ -57,15 +53,13 @@ pub(super) struct ServerState {
 impl ServerState {
     pub(super) fn new(service: TicketingService, options: &ServerOptions) -> Self {
         Self {
-            #[cfg(feature = "documents")]
             requests_of_links: InUse::new(MAX_REQUESTS_OF_LINK),
             #[cfg(feature = "documents")]
             page_tags: RandomState::new(),
             client_address_header: options.client_address_header.clone(),
             limits: RateLimits::new(options),
             files: Files::default(),
-            #[cfg(feature = "event-pages")]
-            event_pages: PageCache::default(),
+            kept_pages: PageCache::default(),
             refusal_log: RefusalLog::default(),
             memory: HeldBytes::new(512 << 20, usize::MAX),
             #[cfg(feature = "exports")]

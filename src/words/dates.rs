@@ -34,6 +34,12 @@ pub(crate) fn day_at(words: &Words, zone: Zone, at: Timestamp) -> String {
     day(words, zone.date(at))
 }
 
+/// A time of day: `19:30`. If the clocks show it twice, it has the difference to UTC.
+#[cfg(feature = "server")]
+pub(crate) fn time_at(words: &Words, zone: Zone, at: Timestamp) -> String {
+    time(words, zone, at)
+}
+
 /// The place in the name of a time zone, and its difference to UTC at the beginning and the end of an event:
 /// `New York, UTC-5`. If clocks are changed in between, it has both: `New York, UTC-4 – UTC-5`.
 pub(crate) fn zone_of(zone: Zone, name: &str, start: Timestamp, end: Option<Timestamp>) -> String {

@@ -20,9 +20,13 @@ mod vocabulary;
 
 #[cfg(any(feature = "server", feature = "mail"))]
 pub(crate) use dates::day_at;
+#[cfg(feature = "server")]
+pub(crate) use dates::time_at;
 pub(crate) use dates::{moment, period, validity, zone_of};
 #[cfg(test)]
 pub(crate) use money::SIGNS_OF_CURRENCIES;
+#[cfg(feature = "server")]
+pub(crate) use money::count;
 pub(crate) use money::money;
 pub(crate) use vocabulary::{Message, Words};
 
@@ -41,6 +45,18 @@ const ALL: [&Words; 7] = [
 /// of [`Reason`](crate::error::Reason), and those of the page.
 pub(crate) fn door() -> serde_json::Value {
     serde_json::from_str(include_str!("door.json")).unwrap_or_default()
+}
+
+/// Why a scan was refused, in a language, as the page for check-in says it. Without a reason, no ticket has the code.
+#[cfg(feature = "server")]
+pub(crate) fn scan_refusals(words: &Words) -> impl Fn(Option<&str>) -> String + use<> {
+    let language = words.language.split('-').next().unwrap_or_default();
+    let mut door = door();
+    let reasons = door[language]["reasons"].take();
+    move |reason| {
+        let name = reason.unwrap_or("unknown-code");
+        reasons[name].as_str().unwrap_or(name).to_owned()
+    }
 }
 
 /// Whether a text has the form of a language tag (RFC 5646, section 2.1): subtags of 1 to 8 letters and digits,

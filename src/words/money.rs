@@ -37,6 +37,12 @@ pub(crate) fn money(words: &Words, amount: Amount, currency: &str) -> String {
     }
 }
 
+/// A number of things: `1,199` in English.
+#[cfg(feature = "server")]
+pub(crate) fn count(words: &Words, number: i64) -> String {
+    Amount::new(number, 0).map_or_else(|_| number.to_string(), |amount| self::number(words, amount))
+}
+
 fn sign<'a>(words: &Words, currency: &'a str) -> &'a str {
     if currency == "USD" && words.language == "en-US" {
         return "$";
@@ -48,6 +54,8 @@ fn number(words: &Words, amount: Amount) -> String {
     let text = amount.to_string();
     let (whole, decimals) = text.split_once('.').unwrap_or((&text, ""));
     let mut written = String::with_capacity(text.len() + 8);
+    let (sign, whole) = whole.split_at(usize::from(whole.starts_with('-')));
+    written.push_str(sign);
     for (index, digit) in whole.char_indices() {
         let digits_left = whole.len() - index;
         if index > 0 && digits_left % 3 == 0 {
@@ -79,6 +87,7 @@ mod tests {
             ("en", 0, 2, "€0.00"),
             ("en", 1250, 2, "€12.50"),
             ("en", 99_999, 2, "€999.99"),
+            ("de", -12_345_678, 2, "-123.456,78 €"),
             ("en-US", 119_999, 2, "€1,199.99"),
             ("en", 100_000, 0, "€100,000"),
             ("en", 1_234_567_890, 3, "€1,234,567.890"),

@@ -15,6 +15,7 @@ pub(crate) struct Words {
     pub(crate) home: Home,
     pub(crate) event: EventPage,
     pub(crate) form: OrderForm,
+    pub(crate) report: Report,
     pub(crate) problems: Problems,
     pub(crate) mail: Mails,
 }
@@ -310,4 +311,69 @@ pub(crate) struct Mails {
     /// The link to a ticket.
     pub(crate) open_ticket: &'static str,
     pub(crate) cancelled: &'static str,
+}
+
+/// The words on the report of an event.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) title: &'static str,
+    /// When the figures were read.
+    pub(crate) as_of: fn(&str) -> String,
+    pub(crate) sold: &'static str,
+    pub(crate) reserved: &'static str,
+    /// Tickets that can still be sold.
+    pub(crate) left: &'static str,
+    /// How many seats there are.
+    pub(crate) of: fn(&str) -> String,
+    pub(crate) revenue: &'static str,
+    /// Taken by banks for disputes.
+    pub(crate) disputed: &'static str,
+    /// Tickets without an order.
+    pub(crate) issued: &'static str,
+    /// Cancelled tickets.
+    pub(crate) cancelled: &'static str,
+    /// The heading of the figures of tests.
+    pub(crate) tests: &'static str,
+    /// If there is real money and that of tests.
+    pub(crate) tests_apart: &'static str,
+    /// The headings of the charts.
+    pub(crate) by_day: &'static str,
+    pub(crate) by_weeks: &'static str,
+    pub(crate) last_hours: &'static str,
+    /// The tickets sold today, the time, and the tickets sold until then a week before.
+    pub(crate) today: fn(&str, &str, &str) -> String,
+    /// What a screen reader says of a chart: its name, and the largest of its bars.
+    pub(crate) chart: fn(&str, &str) -> String,
+    /// What the line of a chart is, with its end.
+    pub(crate) sum_line: fn(&str) -> String,
+    /// The link that shows a table beneath a chart.
+    pub(crate) table: &'static str,
+    pub(crate) day: &'static str,
+    pub(crate) week_from: &'static str,
+    pub(crate) time: &'static str,
+    pub(crate) orders: &'static str,
+    pub(crate) sum: &'static str,
+    /// The heading of the ticket types.
+    pub(crate) types: &'static str,
+    pub(crate) discount_codes: &'static str,
+    pub(crate) affiliate_codes: &'static str,
+    pub(crate) code: &'static str,
+    pub(crate) uses: &'static str,
+    /// The codes that are not named.
+    pub(crate) other_codes: fn(usize) -> String,
+    pub(crate) arrivals: &'static str,
+    pub(crate) inside: &'static str,
+    pub(crate) expected: &'static str,
+    pub(crate) missing: &'static str,
+    pub(crate) admitted: &'static str,
+    /// Those who were let out.
+    pub(crate) departed: &'static str,
+    pub(crate) refused: &'static str,
+    pub(crate) gate: &'static str,
+    /// Scans without a gate.
+    pub(crate) no_gate: &'static str,
+    pub(crate) other_gates: &'static str,
+    /// What the line of the arrivals is, with its end.
+    pub(crate) inside_line: fn(&str) -> String,
+    pub(crate) nothing_sold: &'static str,
 }

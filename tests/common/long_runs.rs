@@ -14,6 +14,7 @@
 //! | `TICKETING_TRANSACTION_ROWS` | `facade transaction_costs`: each operation with its largest request | rows of each kind | 2100 |
 //! | `TICKETING_FUZZ_INPUTS` | `hostile_clients fuzzing`, `webhooks fuzzed_answers`: changed requests and answers | inputs of each kind | 1000 or 1500 |
 //! | `TICKETING_EXPORTED_STORES` | `exports sums`: the sums of random sales | stores | 24 |
+//! | `TICKETING_REPORTED_STORES` | `reports sums`: sales and arrivals over time against the exports | stores, a part of them for each test | 24 |
 //! | `TICKETING_READ_STORES` | `exports sums`: the same, read by Python, DuckDB and openpyxl | stores | 4 |
 //! | `TICKETING_HOSTILE_TEXTS` | `exports hostile_texts`: formulas, quotes and control characters; `event_pages hostile`: markup | texts | 400, 480 |
 //! | `TICKETING_RANDOM_DOCUMENTS` | `documents scripts`: tickets with random texts in all scripts | tickets | 20 |

@@ -22,6 +22,7 @@ mod money;
 mod postgres;
 #[cfg(feature = "program")]
 mod program;
+mod reports;
 mod source;
 mod storage;
 #[cfg(feature = "server")]

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 
 const AFTER_HELP: &str = "\
 Commands can run while a server uses the same database, except restore. Each prints one JSON object, except \
-door-link, stripe-reconcile, which prints a table, and completions. `help COMMAND` has more about each.
+door-link, report, report-link, stripe-reconcile, which prints a table, and completions. `help COMMAND` has more about each.
 
 Only the server migrates a database of an older version. It keeps a copy of a file from before next to it. If the database \
 is new, the server creates an organization and an API key with all scopes, and prints the key. The key is not shown again.
@@ -232,6 +232,13 @@ pub(crate) enum Command {
     },
     /// Print a link, and its QR code, with which the staff of an entrance check tickets of an event in
     DoorLink(DoorLinkSettings),
+    /// Print how an event sells and fills, as text of at most 80 columns
+    Report {
+        /// Id of the event
+        event: String,
+    },
+    /// Print a link, and its QR code, to the page that shows how an event sells and fills
+    ReportLink(ReportLinkSettings),
     /// Write the ledger, the orders, the attendees, the check-ins or the settlement of an event to a file
     ///
     /// Without --event, the ledger, orders and attendees of at most 366 days. The columns are in the documentation of
@@ -338,6 +345,19 @@ pub(crate) struct DoorLinkSettings {
     /// Base URL of the server
     #[arg(long, value_name = "URL", env = "TICKETING_PUBLIC_URL", value_parser = public_url)]
     pub(crate) public_url: String,
+}
+
+/// The link that `report-link` prints.
+#[derive(Debug, Args)]
+pub(crate) struct ReportLinkSettings {
+    /// Id of the event
+    pub(crate) event: String,
+    /// End the link that there is. The next one is another
+    #[arg(long)]
+    pub(crate) revoke: bool,
+    /// Base URL of the server
+    #[arg(long, value_name = "URL", env = "TICKETING_PUBLIC_URL", value_parser = public_url, required_unless_present = "revoke")]
+    pub(crate) public_url: Option<String>,
 }
 
 /// What `export` writes.

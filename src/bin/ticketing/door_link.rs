@@ -32,7 +32,7 @@ pub(crate) fn door_link(database: &Database, settings: DoorLinkSettings) -> Resu
 }
 
 /// A time for people: `2026-06-01 20:00 (Europe/Berlin)`.
-fn local_minute(at: Timestamp, timezone: &str) -> String {
+pub(crate) fn local_minute(at: Timestamp, timezone: &str) -> String {
     let (local, timezone) = match at.to_local(timezone) {
         Ok(local) => (local, timezone),
         // After an update of the program, it may not know the zone of an old event.

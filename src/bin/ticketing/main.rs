@@ -14,6 +14,7 @@ mod mail;
 mod option_values;
 mod output;
 mod reconcile;
+mod report;
 mod serve;
 mod stripe;
 
@@ -55,6 +56,8 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::StripeReconcile(settings)) => reconcile::reconcile(&database()?, &settings),
         Some(Command::MailTest { address, mail }) => mail::test(&address, &mail),
         Some(Command::DoorLink(settings)) => door_link::door_link(&database()?, settings),
+        Some(Command::Report { event }) => report::report(&database()?, &event),
+        Some(Command::ReportLink(settings)) => report::report_link(&database()?, &settings),
         #[cfg(feature = "exports")]
         Some(Command::Export(settings)) => export::export(&database()?, &settings),
         Some(Command::Completions { shell }) => {

@@ -6,6 +6,9 @@ pub(crate) mod discount_value;
 pub(crate) mod event;
 #[cfg(feature = "event-pages")]
 pub(crate) mod event_page;
+#[cfg(feature = "server")]
+pub(crate) mod event_report;
+pub(crate) mod event_sales;
 pub(crate) mod gateway_account;
 pub(crate) mod mail;
 pub(crate) mod new_order;

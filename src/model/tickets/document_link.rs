@@ -1,38 +1,14 @@
 //! The links of tickets and orders. A link opens the page of its ticket or order without an API key.
-//!
-//! The last part of a link is a token: the id, and a part of the HMAC-SHA256 of the id under the secret of the store.
-//! So nothing is stored for a link, and a ticket is found by its primary key. Knowing an id, or other tokens, does not
-//! help to guess a token: 130 bits of it are unknown.
 
-use std::fmt;
+#[cfg(feature = "event-pages")]
+use hmac::Mac;
 
-use hmac::digest::{CtOutput, Output};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use super::link_token::{LinkSecret, LinkToken};
+use crate::model::values::id::{OrderId, TicketId};
 
-use crate::model::values::id::{OrderId, TicketId, crockford};
-
-/// The number of base32 digits of a token: 64 bits for the id, 130 for the code, and a last one that is 0.
-const DIGITS: usize = 39;
-const ID_BYTES: usize = 8;
-/// The bytes of the code that are in a token. Of the last one, only the upper two bits.
-const CODE_BYTES: usize = 17;
-const LAST_CODE_BITS: u8 = 0b1100_0000;
 /// The bytes of the code of an order form.
 #[cfg(feature = "event-pages")]
 pub(crate) const FORM_CODE_BYTES: usize = 28;
-
-type Code = Output<Hmac<Sha256>>;
-
-/// The secret of a store, with which its tokens are made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LinkSecret(pub(crate) [u8; 32]);
-
-impl fmt::Debug for LinkSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LinkSecret")
-    }
-}
 
 /// Makes and checks the links of one store.
 #[derive(Debug)]
@@ -43,60 +19,6 @@ pub(crate) struct DocumentLinks {
     /// Whether events have pages.
     #[cfg(feature = "event-pages")]
     pub(crate) has_event_pages: bool,
-}
-
-/// A token that is spelled as tokens are. Whether it is one must still be checked.
-#[derive(Clone, Copy)]
-pub(crate) struct LinkToken {
-    id: i64,
-    code: Code,
-}
-
-impl LinkToken {
-    /// Reads a token. There is one spelling of each.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let digits: &[u8; DIGITS] = text.as_bytes().try_into().ok()?;
-        let mut bytes = [0; ID_BYTES + CODE_BYTES];
-        for (index, digit) in digits.iter().enumerate() {
-            let value = crockford::ALPHABET.iter().position(|known| known == digit)?;
-            let value = u8::try_from(value).ok()?;
-            for bit in 0..5 {
-                let position = index * 5 + bit;
-                bytes[position / 8] |= (value >> (4 - bit) & 1) << (7 - position % 8);
-            }
-        }
-        let (id, code) = bytes.split_first_chunk::<ID_BYTES>()?;
-        if code.last()? & !LAST_CODE_BITS != 0 {
-            return None;
-        }
-        let mut padded = Code::default();
-        padded.get_mut(..CODE_BYTES)?.copy_from_slice(code);
-        Some(Self { id: i64::from_be_bytes(*id), code: padded })
-    }
-
-    /// The id of the ticket that the token would be of.
-    pub(crate) fn ticket(self) -> TicketId {
-        TicketId::from_raw(self.id)
-    }
-
-    /// The id of the order that the token would be of.
-    pub(crate) fn order(self) -> OrderId {
-        OrderId::from_raw(self.id)
-    }
-}
-
-impl fmt::Display for LinkToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = [0; ID_BYTES + CODE_BYTES];
-        bytes[..ID_BYTES].copy_from_slice(&self.id.to_be_bytes());
-        bytes[ID_BYTES..].copy_from_slice(&self.code[..CODE_BYTES]);
-        for index in 0..DIGITS {
-            let bits = (0..5).map(|bit| index * 5 + bit).map(|position| bytes[position / 8] >> (7 - position % 8) & 1);
-            let value = bits.fold(0, |value, bit| value << 1 | bit);
-            fmt::Write::write_char(f, char::from(crockford::ALPHABET[usize::from(value)]))?;
-        }
-        Ok(())
-    }
 }
 
 impl DocumentLinks {
@@ -112,12 +34,12 @@ impl DocumentLinks {
 
     /// The URL of the document of a ticket. `version` is how often the link of the ticket was renewed.
     pub(crate) fn ticket_document(&self, ticket: TicketId, version: i64) -> String {
-        format!("{}/tickets/{}/ticket.pdf", self.base_url, self.token("ticket", ticket.raw(), version))
+        format!("{}/tickets/{}/ticket.pdf", self.base_url, self.secret.token("ticket", ticket.raw(), version))
     }
 
     /// The URL of the page of an order.
     pub(crate) fn order(&self, order: OrderId) -> String {
-        format!("{}/orders/{}", self.base_url, self.token("order", order.raw(), 0))
+        format!("{}/orders/{}", self.base_url, self.secret.token("order", order.raw(), 0))
     }
 
     /// The URL of the page of an event. `organization` is its id or its page name.
@@ -129,57 +51,41 @@ impl DocumentLinks {
     /// The last part of the URL of the page of an order.
     #[cfg(feature = "event-pages")]
     pub(crate) fn order_token(&self, order: OrderId) -> String {
-        self.token("order", order.raw(), 0).to_string()
+        self.secret.token("order", order.raw(), 0).to_string()
     }
 
     /// Whether the token is that of its ticket, whose link was renewed so often. Takes the same time for every token.
     pub(crate) fn is_of_ticket(&self, token: LinkToken, version: i64) -> bool {
-        self.is("ticket", token, version)
+        self.secret.is("ticket", token, version)
     }
 
     /// Whether the token is that of its order. Takes the same time for every token.
     pub(crate) fn is_of_order(&self, token: LinkToken) -> bool {
-        self.is("order", token, 0)
+        self.secret.is("order", token, 0)
     }
 
     /// The code of an order form with this content: a part of the HMAC-SHA256 of it.
     #[cfg(feature = "event-pages")]
     pub(crate) fn form_code(&self, content: &[u8]) -> [u8; FORM_CODE_BYTES] {
         let mut code = [0; FORM_CODE_BYTES];
-        code.copy_from_slice(&self.mac("order form").chain_update(content).finalize().into_bytes()[..FORM_CODE_BYTES]);
+        code.copy_from_slice(
+            &self.secret.mac("order form").chain_update(content).finalize().into_bytes()[..FORM_CODE_BYTES],
+        );
         code
     }
 
     /// Whether the code is that of an order form with this content. Takes the same time for every code.
     #[cfg(feature = "event-pages")]
     pub(crate) fn is_form_code(&self, code: &[u8], content: &[u8]) -> bool {
-        self.mac("order form").chain_update(content).verify_truncated_left(code).is_ok()
+        self.secret.mac("order form").chain_update(content).verify_truncated_left(code).is_ok()
             && code.len() == FORM_CODE_BYTES
-    }
-
-    fn is(&self, kind: &str, token: LinkToken, version: i64) -> bool {
-        CtOutput::<Hmac<Sha256>>::new(self.token(kind, token.id, version).code) == CtOutput::new(token.code)
-    }
-
-    /// What a code of this kind begins with: the kinds differ, so that the link of an order is not that of a ticket.
-    #[expect(clippy::expect_used, reason = "an HMAC key may have any length")]
-    fn mac(&self, kind: &str) -> Hmac<Sha256> {
-        Hmac::<Sha256>::new_from_slice(&self.secret.0).expect("a key of any length").chain_update(kind)
-    }
-
-    /// The token of a resource.
-    fn token(&self, kind: &str, id: i64, version: i64) -> LinkToken {
-        let mac = self.mac(kind).chain_update(id.to_be_bytes()).chain_update(version.to_be_bytes());
-        let mut code = mac.finalize().into_bytes();
-        code[CODE_BYTES - 1] &= LAST_CODE_BITS;
-        code[CODE_BYTES..].fill(0);
-        LinkToken { id, code }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::values::id::crockford;
 
     const SECRET: LinkSecret = LinkSecret(*b"0123456789abcdef0123456789ABCDEF");
 
@@ -211,7 +117,7 @@ mod tests {
     #[test]
     fn tokens_are_those_that_another_implementation_makes() {
         for (id, version, text) in TICKETS {
-            let made = links().token("ticket", *id, *version);
+            let made = links().secret.token("ticket", *id, *version);
             assert_eq!(made.to_string(), *text, "{id} {version}");
             assert_eq!(token(text).ticket(), TicketId::from_raw(*id));
             assert!(links().is_of_ticket(token(text), *version));
@@ -242,7 +148,7 @@ mod tests {
     #[test]
     fn a_token_has_one_spelling() {
         let text = TICKETS[0].2;
-        let (start, last) = text.split_at(DIGITS - 1);
+        let (start, last) = text.split_at(text.len() - 1);
         let odd = char::from(
             crockford::ALPHABET[crockford::ALPHABET.iter().position(|c| last.as_bytes()[0] == *c).unwrap() + 1],
         );
@@ -256,7 +162,7 @@ mod tests {
             format!("{start}U"),
             format!(" {text}"),
             String::new(),
-            "Ü".repeat(DIGITS),
+            "Ü".repeat(text.len()),
         ];
         assert!(LinkToken::parse(text).is_some());
         for other in others {

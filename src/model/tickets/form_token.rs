@@ -98,7 +98,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::model::tickets::document_link::LinkSecret;
+    use crate::model::tickets::link_token::LinkSecret;
     use crate::model::values::id::TicketTypeId;
 
     fn links(secret: u8) -> DocumentLinks {

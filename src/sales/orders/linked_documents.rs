@@ -9,7 +9,7 @@ use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderDetails, OrderStatus};
 use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::ticket_type::TicketType;
-use crate::model::tickets::document_link::LinkToken;
+use crate::model::tickets::link_token::LinkToken;
 #[cfg(feature = "server")]
 use crate::model::tickets::linked::OrderPart;
 use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};

@@ -19,9 +19,13 @@ fn escapes_are_complete(text: &str) -> bool {
         .all(|rest| matches!(rest.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit()))
 }
 
+/// The first value with this name in the query string of a page.
+pub(in crate::server) fn text(uri: &Uri, name: &str) -> Option<String> {
+    let pairs = pairs(uri.query()?)?;
+    pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
 /// The first number with this name in the query string of a page.
 pub(in crate::server) fn number(uri: &Uri, name: &str) -> Option<usize> {
-    let pairs = pairs(uri.query()?)?;
-    let (_, number) = pairs.iter().find(|(known, _)| known == name)?;
-    number.parse().ok()
+    text(uri, name)?.parse().ok()
 }

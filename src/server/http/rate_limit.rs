@@ -40,7 +40,6 @@ const REQUESTS_OF_DOOR_LINK: u32 = 300;
 const ORDERS_OF_DOOR_LINK: u32 = 60;
 
 /// The maximum number of requests to one link in a minute.
-#[cfg(feature = "documents")]
 const REQUESTS_PER_LINK: u32 = 60;
 
 /// How many valid keys are cached. When the cache is full, it is cleared.
@@ -101,11 +100,9 @@ pub(in crate::server) struct RateLimits {
     /// a window of their own.
     failures: Mutex<Windows<Option<IpAddr>>>,
     /// Requests to any link by client network, like `failures`.
-    #[cfg(feature = "documents")]
     link_requests_by_network: Mutex<Windows<Option<IpAddr>>>,
     /// Requests with a valid link token, by the hash of the token. `None` is the window of all links without a window
     /// of their own.
-    #[cfg(feature = "documents")]
     requests_by_link: Mutex<Windows<Option<u64>>>,
     /// Orders with the forms of event pages, by event and client network. `None` is the window of all without a window of
     /// their own.
@@ -125,9 +122,7 @@ impl RateLimits {
             requests: options.rate_limit.map(|limit| Mutex::new(Windows::new(limit))),
             order_look_ups: Mutex::new(Windows { length: HOUR, ..Windows::new(ORDERS_OF_DOOR_LINK) }),
             failures: Mutex::new(Windows::new(failures)),
-            #[cfg(feature = "documents")]
             link_requests_by_network: Mutex::new(Windows::new(options.link_requests)),
-            #[cfg(feature = "documents")]
             requests_by_link: Mutex::new(Windows::new(REQUESTS_PER_LINK)),
             #[cfg(feature = "event-pages")]
             orders: Mutex::new(Windows { length: 10 * MINUTE, ..Windows::new(options.orders_per_network) }),
@@ -203,7 +198,6 @@ impl RateLimits {
     }
 
     /// Counts a request to a link, valid or not, and refuses it if its address has made too many.
-    #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link_request(&self, address: Option<IpAddr>, now: Timestamp) -> Result<(), Problem> {
         let detail = || "too many link requests from this address".to_owned();
         count_bounded(&self.link_requests_by_network, address.map(network), now, detail)
@@ -228,7 +222,6 @@ impl RateLimits {
     }
 
     /// Counts a request with a valid link token, and refuses it if there were too many for this link.
-    #[cfg(feature = "documents")]
     pub(in crate::server) fn count_link(&self, token: &str, now: Timestamp) -> Result<(), Problem> {
         let detail = || format!("a link may be requested at most {REQUESTS_PER_LINK} times per minute");
         count_bounded(&self.requests_by_link, Some(self.hasher.hash_one(token)), now, detail)
@@ -335,7 +328,6 @@ mod tests {
         RateLimits::new(&ServerOptions { rate_limit: None, failed_authentications, ..ServerOptions::default() })
     }
 
-    #[cfg(feature = "documents")]
     #[test]
     fn requests_to_links_are_limited_per_link_and_per_address() {
         let limits = RateLimits::new(&ServerOptions { link_requests: 100, ..ServerOptions::default() });

@@ -16,6 +16,7 @@ pub(super) fn paths() -> Value {
         "/checkout/{token}": checkout(),
         "/checkout/return/{session}": checkout_return(),
         "/gateway/notices": notices(),
+        "/reports/{token}": report(),
         "/health/live": {"get": {
             "operationId": "is_alive", "tags": ["Server"], "summary": "Check that the process is alive",
             "description": "For a probe that restarts the process if it does not answer.",
@@ -192,6 +193,29 @@ fn checkout() -> Value {
 }
 
 /// The path item of the page to which a gateway sends the customer back.
+/// The report of an event. Errors are pages too.
+fn report() -> Value {
+    let language = json!({
+        "name": "lang", "in": "query", "schema": {"type": "string"},
+        "description": "The language of the page. Without it, the page is in one that the browser accepts.",
+    });
+    json!({
+        "parameters": [in_path("token", "The token in the `url` of a report link: its last part.")],
+        "get": {
+            "operationId": "show_report", "tags": ["Events"], "summary": "Show the report of an event",
+            "description": "A page that shows how the event sells and fills. Its figures are read again after a minute.",
+            "parameters": [language],
+            "responses": {
+                "200": page("The page."),
+                "304": not_modified(),
+                "404": page("No link has the token, or the link was revoked, or has ended."),
+                "429": page("Too many requests of this link or this address."),
+                "503": page("The server is busy."),
+            },
+        },
+    })
+}
+
 fn checkout_return() -> Value {
     json!({
         "parameters": [in_path("session", "The gateway's id of the checkout, or the text that the server has given the \

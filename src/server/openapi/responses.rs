@@ -17,7 +17,12 @@ const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
 /// The responses of an operation by status.
 pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
-    responses.insert(operation.success.status.as_str().to_owned(), success(operation, generator));
+    let answer = success(operation, generator);
+    if operation.success.may_exist {
+        let existing = json!({"description": "It was created before."});
+        responses.insert("200".to_owned(), merged(answer.clone(), existing));
+    }
+    responses.insert(operation.success.status.as_str().to_owned(), answer);
     if operation.success.is_document {
         let header_names = [AUTHENTICATED.as_slice(), &["ETag"]].concat();
         let headers = headers::references(&header_names);
@@ -35,6 +40,14 @@ pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Valu
         responses.insert(status.as_str().to_owned(), response);
     }
     Value::Object(responses)
+}
+
+/// The first object with the members of the second.
+fn merged(mut object: Value, members: Value) -> Value {
+    if let (Value::Object(object), Value::Object(members)) = (&mut object, members) {
+        object.extend(members);
+    }
+    object
 }
 
 fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {

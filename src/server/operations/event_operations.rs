@@ -4,6 +4,8 @@ use super::operation::{Operation, operation};
 use crate::enums::scope::Scope::{EventsRead, EventsWrite};
 use crate::error::Reason::{InUse, InvalidTransition, SlugTaken};
 use crate::model::sale::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
+use crate::model::sale::event_sales::GetEventSales;
+use crate::model::tickets::arrivals::GetEventArrivals;
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
@@ -41,5 +43,28 @@ pub(super) fn operations() -> Vec<Operation> {
             .conflicts(&[InUse]),
         operation!(get, get_event_summary(caller, id), "/events/{eventId}/summary", EventsRead)
             .docs("Get an event's summary", "Sales and check-in figures, all read at the same instant."),
+        operation!(list, get_event_sales::<GetEventSales>(caller, id), "/events/{eventId}/sales", EventsRead).docs(
+            "Get an event's sales over time",
+            "Orders, tickets, revenue, refunds and issued tickets by day or hour in the time zone of the event, all read at \
+             the same instant. An order counts when it was completed, also if it is cancelled later; its refunds count \
+             when the money went back.",
+        ),
+        operation!(list, get_event_arrivals::<GetEventArrivals>(caller, id), "/events/{eventId}/arrivals", EventsRead)
+            .docs(
+                "Get an event's arrivals",
+                "Admissions, departures and refused scans by five minutes and gate, and how many tickets are inside, \
+                 expected and missing, all read at the same instant.",
+            ),
+        operation!(ensure, create_report_link(keyed, id), "/events/{eventId}/report-link", EventsRead, |link| link.created)
+            .docs(
+                "Create the link to an event's report",
+                "A page that shows how the event sells and fills, without names, codes and orders. Until the link is \
+                 revoked, the same one is returned (200). It works until 30 days after the end of the event.",
+            ),
+        operation!(delete, revoke_report_link(caller, id), "/events/{eventId}/report-link", EventsWrite).docs(
+            "Revoke the link to an event's report",
+            "It is answered with 404 from the next request on. The next link is another one. Without a link, nothing \
+             changes.",
+        ),
     ]
 }

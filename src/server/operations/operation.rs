@@ -113,6 +113,8 @@ pub(in crate::server) struct Success {
     pub(in crate::server) is_document: bool,
     /// Whether the body is an exported file.
     pub(in crate::server) is_export: bool,
+    /// Whether the status is 200 instead if the resource was created by an earlier request.
+    pub(in crate::server) may_exist: bool,
 }
 
 impl Success {
@@ -123,6 +125,7 @@ impl Success {
         has_etag: false,
         is_document: false,
         is_export: false,
+        may_exist: false,
     };
 
     /// 200 with a `T` as its body.
@@ -251,6 +254,24 @@ impl Operation {
         })
     }
 
+    /// `POST` that creates something of the resource that the path names, unless it is there: `is_new` says whether it was
+    /// created. It needs no body.
+    pub(in crate::server) fn ensure<T: Serialize + JsonSchema + 'static>(
+        route: Route,
+        run: fn(&Call<'_>) -> Result<Replayable<T>>,
+        is_new: fn(&T) -> bool,
+    ) -> Self {
+        let success = Success { status: StatusCode::CREATED, may_exist: true, ..Success::ok::<T>() };
+        Self::new(route, Method::POST, optional_body(), success, move |call| {
+            let result = run(call)?;
+            let mut response = replayable_json(&result)?;
+            if is_new(&result.value) {
+                *response.status_mut() = StatusCode::CREATED;
+            }
+            Ok(response)
+        })
+    }
+
     /// `POST` of an action that is described by its body.
     pub(in crate::server) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
         route: Route,
@@ -371,7 +392,7 @@ impl Operation {
         }
         let mut response = (self.run)(call)?;
         // Not if the client has the document already, which is 304.
-        if response.status() == StatusCode::OK {
+        if response.status() == StatusCode::OK && !self.success.may_exist {
             *response.status_mut() = self.success.status;
         }
         Ok(if self.is_compressed { compressed(response, &call.head.headers) } else { response })
@@ -381,10 +402,11 @@ impl Operation {
 /// An operation with the name of the method of the service that it calls. `$request` is the type of what it reads from
 /// the body, or of a list from the query; `$caller` is a field of [`Call`], and `$id` a method of it.
 macro_rules! operation {
-    ($kind:ident, $method:ident($caller:ident $(, $id:ident)*), $path:literal, $scope:expr) => {
+    ($kind:ident, $method:ident($caller:ident $(, $id:ident)*), $path:literal, $scope:expr $(, $of_result:expr)?) => {
         Operation::$kind(
             $crate::server::operations::operation::Route::new(stringify!($method), $path, $scope),
             |call| call.service.$method(call.$caller $(, call.$id())*)
+            $(, $of_result)?
         )
     };
     (

@@ -6,16 +6,17 @@ use std::net::{IpAddr, SocketAddr};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use axum::routing::{any, get};
 
 #[cfg(feature = "event-pages")]
 use super::event_pages::with_form;
+use super::wrong_tokens::refuse;
 use crate::documents::TicketToPrint;
 #[cfg(feature = "event-pages")]
 use crate::error::Reason;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fair::InUseGuard;
 use crate::model::tickets::linked::LinkVersion;
 use crate::model::values::id::OrganizationId;
@@ -217,18 +218,6 @@ async fn answer(
     holding.hold(content.send(&head.headers), false)
 }
 
-/// A wrong token counts as a failed authentication of its address. A right one is answered even if the address is
-/// braked.
-pub(super) fn refuse(state: &AppState, error: Error, client: Option<IpAddr>, service: &TicketingService) -> Problem {
-    if matches!(error, Error::NotFound(_)) {
-        let braked = state.limits.count_failure(client, service.now());
-        if braked.status() == StatusCode::TOO_MANY_REQUESTS {
-            return braked;
-        }
-    }
-    error.into()
-}
-
 fn with_headers(response: Response) -> Response {
     with_page_headers(response, "form-action 'none'; ")
 }
@@ -238,6 +227,7 @@ mod tests {
     use std::sync::{Arc, Condvar, Mutex};
 
     use axum::body::Body;
+    use axum::http::StatusCode;
     use tokio::task::JoinHandle;
 
     use super::*;

@@ -12,3 +12,6 @@ pub(super) mod event_pages;
 pub(super) mod files;
 pub(super) mod monitoring;
 pub(super) mod notice_routes;
+pub(super) mod page_cache;
+pub(super) mod report_routes;
+mod wrong_tokens;

@@ -1,7 +1,5 @@
 //! The pages of events, on which customers buy. They need no API key.
 
-use std::time::Duration;
-
 use crate::documents::{Cover, TicketDocuments};
 use crate::error::{Error, ResourceKind, Result};
 use crate::form::request::Request;
@@ -121,11 +119,6 @@ impl TicketingService {
     /// The cover of an event, if it is kept.
     pub(crate) fn cover_of_event(&self, page: &EventPage) -> Option<Cover> {
         self.kept_cover(page.event.organizer_id, page.event.cover_image.as_deref()?)
-    }
-
-    /// A clock that never goes backwards.
-    pub(crate) fn monotonic(&self) -> Duration {
-        self.inner.environment.clock.monotonic()
     }
 
     /// Checks the token of a form that was sent, and finds the order that was created with it.

@@ -28,6 +28,8 @@ pub(super) mod tickets;
 
 pub(super) mod door;
 
+pub(super) mod reports;
+
 #[cfg(feature = "documents")]
 pub(super) mod document_links;
 #[cfg(feature = "documents")]

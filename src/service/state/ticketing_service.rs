@@ -210,6 +210,12 @@ impl TicketingService {
         self.inner.environment.now()
     }
 
+    /// A clock that never goes backwards.
+    #[cfg(feature = "server")]
+    pub(crate) fn monotonic(&self) -> Duration {
+        self.inner.environment.clock.monotonic()
+    }
+
     /// The public URL of the service, without a trailing slash. `None` if none was set.
     #[cfg(feature = "server")]
     pub(crate) fn public_url(&self) -> Option<&str> {

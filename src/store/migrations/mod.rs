@@ -66,6 +66,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0052_expansion.sql"),
         include_str!("sqlite/0053_generations.sql"),
         include_str!("sqlite/0054_mails.sql"),
+        include_str!("sqlite/0055_reports.sql"),
     ],
 };
 
@@ -89,5 +90,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0021_expansion.sql"),
         include_str!("postgres/0022_generations.sql"),
         include_str!("postgres/0023_mails.sql"),
+        include_str!("postgres/0024_reports.sql"),
     ],
 };

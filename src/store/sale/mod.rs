@@ -5,6 +5,7 @@ pub(crate) mod discounts;
 pub(crate) mod event_cancellations;
 pub(crate) mod event_figures;
 pub(crate) mod event_lists;
+pub(crate) mod event_sales;
 pub(crate) mod events;
 pub(crate) mod gateway_identity;
 pub(crate) mod order_items;

@@ -1,16 +1,15 @@
-//! The secret of the links of tickets and orders, and what a link leads to.
+//! The links of tickets and orders, and what a link leads to.
 
 use std::sync::Arc;
 
+use super::link_secret;
 use crate::environment::Environment;
 use crate::error::{Error, ResourceKind, Result};
-use crate::model::tickets::document_link::{DocumentLinks, LinkSecret};
+use crate::model::tickets::document_link::DocumentLinks;
 use crate::model::values::id::{OrderId, OrganizationId, TicketId};
 use crate::store::Transaction;
 use crate::store::columns::row_struct;
 
-const SECRET: &str = "SELECT secret FROM link_secret WHERE id = 1";
-const INSERT_SECRET: &str = "INSERT INTO link_secret (id, secret) VALUES (1, ?1) ON CONFLICT (id) DO NOTHING";
 const TICKET: &str = "SELECT id, organization_id, link_version FROM tickets WHERE id = ?1";
 const ORDER: &str = "SELECT id, organization_id FROM orders WHERE id = ?1";
 const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated_at = ?3
@@ -21,16 +20,7 @@ const RENEW: &str = "UPDATE tickets SET link_version = link_version + 1, updated
 pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> {
     let environment = tx.environment().clone();
     let Some(pages_url) = &environment.pages_url else { return Ok(environment) };
-    let found = secret(tx)?;
-    let secret = match found {
-        Some(secret) => secret,
-        None => {
-            tx.execute(INSERT_SECRET, &[hex::encode(environment.random::<32>()).into()])?;
-            // Another process may have been first.
-            let made = secret(tx)?;
-            made.ok_or_else(|| Error::Internal("the secret of the links was not stored".to_owned()))?
-        }
-    };
+    let secret = link_secret::get_or_make(tx)?;
     #[cfg_attr(not(feature = "event-pages"), expect(unused_mut, reason = "without event pages, nothing is set"))]
     let mut links = DocumentLinks::new(secret, pages_url);
     #[cfg(feature = "event-pages")]
@@ -38,15 +28,6 @@ pub(in crate::store) fn open_links(tx: &Transaction<'_>) -> Result<Environment> 
         links.has_event_pages = environment.has_event_pages;
     }
     Ok(Environment { links: Some(Arc::new(links)), ..environment })
-}
-
-/// Returns the secret of the store. `None` if documents were never switched on.
-fn secret(tx: &Transaction<'_>) -> Result<Option<LinkSecret>> {
-    let parse = |text: &str| {
-        let mut secret = [0; 32];
-        hex::decode_to_slice(text, &mut secret).ok().map(|()| LinkSecret(secret))
-    };
-    tx.query_opt(SECRET, &[], |row| row.parsed("secret", parse, "is not 32 bytes in hexadecimal"))
 }
 
 row_struct! {

@@ -192,8 +192,8 @@ impl Ids {
     pub(crate) fn create(fixture: &Fixture, ticket_type: &TicketType) -> [Self; 2] {
         let (service, caller) = (&fixture.service, &fixture.caller);
         let event = service.get_event(caller, ticket_type.event_id).expect("the event");
-        let unused_event = fixture.event();
-        let unused_type = fixture.ticket_type(&unused_event, 0, 10).id;
+        let unused_events = [fixture.event(), fixture.event()];
+        let unused_type = fixture.ticket_type(&unused_events[0], 0, 10).id;
         let discount = fixture.discount(percent_off(&event, "UNUSED", 10)).id;
         let webhook = fixture.webhook([EventType::TicketCheckedIn]).endpoint.id;
         let inside = [(); 2].map(|()| fixture.issue(ticket_type, 1).remove(0));
@@ -217,7 +217,7 @@ impl Ids {
                 event: event.id,
                 slug: event.slug.clone().leak(),
                 ticket_type: ticket_type.id,
-                unused_event: unused_event.id,
+                unused_event: unused_events[index].id,
                 unused_type,
                 discount,
                 pending: fixture.order(ticket_type, 1).id,

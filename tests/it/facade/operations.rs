@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use Foreign::{Field, Nothing, Unknown};
 use serde_json::json;
 use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
-use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, UploadScans};
+use ticketing::door::{CreateDoorLink, GetEventArrivals, GetRoster, ListDoorLinks, ListScans, UploadScans};
 use ticketing::error::ResourceKind::{
     Discount, DoorLink, Event, Order, Refund, Ticket, TicketType, WebhookEndpoint as Webhook,
 };
-use ticketing::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
+use ticketing::event::{CreateEvent, EventSettings, GetEventSales, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::Scope;
 use ticketing::payment::{
@@ -41,6 +41,10 @@ operations! { x =>
     Write,       EventsRead,       204, Unknown(Event),      record_page_view(event);
     Conditional, EventsWrite,      204, Unknown(Event),      delete_event(unused_event);
     Read,        EventsRead,       200, Unknown(Event),      get_event_summary(event);
+    Read,        EventsRead,       200, Unknown(Event),      get_event_sales(event; GetEventSales {"interval": "hour"});
+    Read,        EventsRead,       200, Unknown(Event),      get_event_arrivals(event; GetEventArrivals {});
+    Idempotent,  EventsRead,       201, Unknown(Event),      create_report_link(unused_event);
+    Write,       EventsWrite,      204, Unknown(Event),      revoke_report_link(event);
     Read,        TicketTypesRead,  200, Unknown(Event),      list_ticket_types(event; ListTicketTypes {});
     Idempotent,  TicketTypesWrite, 201, Unknown(Event),      create_ticket_type(event; CreateTicketType {
         "name": "Box", "price": 99.9, "quantity": x.number,

@@ -164,6 +164,38 @@ fn scrape(client: &mut Client) -> Scrape {
     parse(response.text())
 }
 
+/// The names of metrics in a text, without what a counter or a histogram adds to them.
+fn names_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let metrics = words.filter(|word| word.starts_with("ticketing_"));
+    let base = |name: &str| {
+        let suffix = ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix));
+        suffix.unwrap_or(name).to_owned()
+    };
+    metrics.map(base).collect()
+}
+
+#[test]
+fn the_dashboard_shows_each_metric_of_the_guide_and_no_other() {
+    let dashboard: serde_json::Value =
+        serde_json::from_str(include_str!("../../../src/guide/grafana_dashboard.json")).expect("JSON");
+    let mut shown = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        assert!(ids.insert(panel["id"].as_u64()), "{panel}");
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let names = names_in(target["expr"].as_str().expect("an expression"));
+            assert!(!names.is_empty(), "{target}");
+            shown.extend(names);
+        }
+    }
+    let guide = include_str!("../../../src/guide/metrics.md");
+    let rows = guide.lines().filter_map(|line| line.strip_prefix("| `ticketing_"));
+    let listed =
+        rows.filter_map(|row| names_in(&format!("ticketing_{row}")).into_iter().next()).collect::<BTreeSet<_>>();
+    assert_eq!(shown, listed);
+}
+
 #[test]
 fn metrics_need_no_key_and_allow_only_get_and_head() {
     let server = Server::start();

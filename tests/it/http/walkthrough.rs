@@ -399,6 +399,10 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
 
     recorder.call("get_event", &[&event], "", None);
     recorder.call("get_event_summary", &[&event], "", None);
+    recorder.call("get_event_sales", &[&event], "?interval=hour&from=2100-06-01T00:00:00Z", None);
+    recorder.call("get_event_arrivals", &[&event], "?from=2100-06-01T06:00:00Z", None);
+    recorder.call("create_report_link", &[&event], "", None);
+    recorder.call("revoke_report_link", &[&event], "", None);
     #[cfg(feature = "exports")]
     {
         recorder.call("get_settlement", &[&event], "", None);

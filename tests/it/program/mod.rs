@@ -8,5 +8,6 @@ mod failed_sync;
 mod mail;
 mod memory;
 mod readme;
+mod reports;
 mod server_log;
 mod stripe;

@@ -1,6 +1,7 @@
 //! The page of an event, its cover and its entry in a calendar.
 
 use std::hash::BuildHasher;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,13 +12,13 @@ use axum::routing::get;
 use sha2::{Digest, Sha256};
 
 use super::entries;
-use super::page_cache::{KeptPage, PageKey};
 use super::responses::{languages_of, names, public, refusal};
 use crate::model::sale::event_page::EventPage;
 use crate::pages::{self, Prefilled};
 use crate::server::http::blocking::Class;
 use crate::server::http::representation::{Representation, entity_tag, prefers_gzip};
 use crate::server::public::checkout_routes::PathParams;
+use crate::server::public::page_cache::{KeptPage, PageKey};
 use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
@@ -25,6 +26,9 @@ use crate::service::TicketingService;
 /// How long browsers and proxies may keep a page, in seconds, and a cover or a calendar entry.
 const PAGE_AGE: u32 = 5;
 const FILE_AGE: u32 = 300;
+
+/// How long a page is sent without being rendered again.
+const AGE: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -74,7 +78,7 @@ async fn page_of_event(state: &AppState, parameters: PathParams, head: &Parts) -
     };
     let kept = if is_same_for_all && !has_long_language {
         let key = PageKey { path, language, gzip };
-        state.event_pages.get(key, || state.service.service().monotonic(), render).await?
+        state.kept_pages.get(key, AGE, || state.service.service().monotonic(), render).await?
     } else {
         render().await?
     };

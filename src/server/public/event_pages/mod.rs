@@ -5,12 +5,10 @@ mod entries;
 mod event_routes;
 mod form_routes;
 mod order_routes;
-mod page_cache;
 mod responses;
 
 use axum::Router;
 
-pub(in crate::server) use page_cache::PageCache;
 pub(in crate::server) use responses::with_form;
 
 use crate::server::state::AppState;

@@ -18,7 +18,7 @@ use crate::pages;
 use crate::server::http::blocking::Class;
 use crate::server::http::caller::is_cross_site;
 use crate::server::public::checkout_routes::{PathParams, redirect, token};
-use crate::server::public::document_routes::refuse;
+use crate::server::public::wrong_tokens::refuse;
 use crate::server::responses::page_responses::accepted_languages;
 use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;

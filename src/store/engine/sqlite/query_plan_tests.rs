@@ -8,12 +8,13 @@ use crate::store::order::mails;
 use crate::store::order::order_lists;
 use crate::store::order::{order_status, orders};
 use crate::store::sale::event_lists;
+use crate::store::sale::event_sales;
 use crate::store::sale::{customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types};
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
 use crate::store::tickets::ticket_lists;
-use crate::store::tickets::{issued_tickets, roster, scan_log, scans};
+use crate::store::tickets::{arrivals, issued_tickets, roster, scan_log, scans};
 use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, expansion, outbox_backlog, outbox_rows, subscribed_endpoints,
     webhook_notifications, webhook_removals, webhook_retention,
@@ -55,6 +56,19 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::EXPIRED_ORDERS, &["orders_held_by_event"]),
     (event_figures::EXPIRED_SEATS, &["orders_held_by_event", "order_items_by_order"]),
     (event_figures::TYPES, &["ticket_types_by_event"]),
+    (event_sales::SOLD, &["orders_by_status", "tickets_by_order"]),
+    (event_sales::SOLD_IN_TESTS, &["payments_by_event", "tickets_by_order"]),
+    #[cfg(feature = "server")]
+    (event_sales::SOLD_BY_AFFILIATE, &["orders_by_status", "tickets_by_order"]),
+    #[cfg(feature = "server")]
+    (event_sales::DISCOUNTED, &["orders_by_discount", "tickets_by_order", "payments_by_order"]),
+    #[cfg(feature = "server")]
+    (event_sales::SOLD_BETWEEN, &["orders_by_completion", "tickets_by_order", "payments_by_order"]),
+    (event_sales::REFUNDED, &["ledger_entries_by_event"]),
+    (event_sales::ISSUED, &["tickets_issued"]),
+    (arrivals::LOGGED, &["scans_of_event"]),
+    (arrivals::WITHOUT_LOG, &["ticket_types_by_event", "tickets_by_status", "scans_of_ticket"]),
+    (arrivals::MISSING, &["ticket_types_by_event", "tickets_by_status"]),
     (ticket_types::BY_ID, &["orders_held_by_event", "order_items_by_order"]),
     (ticket_types::NTH, &["ticket_types_by_event"]),
     (ticket_types::IDS, &["events_by_organization", "ticket_types_by_event"]),
@@ -241,6 +255,16 @@ const SORTED: &[&str] = &[
     ticket_lists::BY_FIRST_SCAN,
     roster::NEW,
     roster::CONFLICTS,
+    event_sales::SOLD,
+    event_sales::SOLD_IN_TESTS,
+    #[cfg(feature = "server")]
+    event_sales::SOLD_BY_AFFILIATE,
+    #[cfg(feature = "server")]
+    event_sales::DISCOUNTED,
+    event_sales::REFUNDED,
+    event_sales::ISSUED,
+    arrivals::LOGGED,
+    arrivals::WITHOUT_LOG,
 ];
 
 /// The numbers for the statements that insert rows.

@@ -1,5 +1,5 @@
-//! The pages of events that were rendered within the last second. They are the same for everybody, so that a page that
-//! very many look at is rendered once in a second.
+//! Pages that were rendered a short time ago. They are the same for everybody, so that a page that very many look at is
+//! rendered once in this time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,9 +13,6 @@ use crate::model::values::id::{EventId, OrganizationId};
 use crate::server::http::representation::Representation;
 use crate::server::responses::problem::Problem;
 
-/// How long a page is sent without being rendered again.
-const AGE: Duration = Duration::from_secs(1);
-
 /// The pages that are kept, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 const MAX_PAGES: usize = 4096;
@@ -23,7 +20,7 @@ const MAX_PAGES: usize = 4096;
 /// Which page it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PageKey {
-    /// The path of the page.
+    /// The path of the page, or the link that it is of.
     pub(super) path: String,
     pub(super) language: &'static str,
     pub(super) gzip: bool,
@@ -32,6 +29,7 @@ pub(super) struct PageKey {
 /// A page that was rendered.
 #[derive(Debug, Clone)]
 pub(super) struct KeptPage {
+    #[cfg_attr(not(feature = "event-pages"), expect(dead_code, reason = "only views of event pages are counted"))]
     pub(super) event: EventId,
     pub(super) organization: OrganizationId,
     pub(super) page: Representation,
@@ -69,18 +67,19 @@ impl fmt::Debug for PageCache {
 }
 
 impl PageCache {
-    /// Returns a page, which `render` renders unless it was rendered within the last second. Those who want the same
-    /// page meanwhile wait for it. `now` reads a clock that never goes backwards.
+    /// Returns a page, which `render` renders unless it was rendered within the last `age`. Those who want the same page
+    /// meanwhile wait for it. `now` reads a clock that never goes backwards.
     pub(super) async fn get(
         &self,
         key: PageKey,
+        age: Duration,
         now: impl Fn() -> Duration,
         render: impl AsyncFnOnce() -> Result<KeptPage, Problem>,
     ) -> Result<KeptPage, Problem> {
         let slot = self.slot(&key);
         let mut kept = slot.lock().await;
         if let Some((rendered_at, page)) = kept.as_ref()
-            && now().saturating_sub(*rendered_at) < AGE
+            && now().saturating_sub(*rendered_at) < age
         {
             return Ok(page.clone());
         }
@@ -160,6 +159,8 @@ mod tests {
 
     use super::*;
 
+    const AGE: Duration = Duration::from_secs(1);
+
     fn key(path: &str) -> PageKey {
         PageKey { path: path.to_owned(), language: "en", gzip: false }
     }
@@ -172,7 +173,7 @@ mod tests {
 
     /// Whether the cache has a page still, a moment later.
     async fn is_kept(cache: &PageCache, path: &str) -> bool {
-        let kept = cache.get(key(path), || Duration::ZERO, async || Err(Problem::no_such_route())).await;
+        let kept = cache.get(key(path), AGE, || Duration::ZERO, async || Err(Problem::no_such_route())).await;
         kept.is_ok()
     }
 
@@ -182,6 +183,7 @@ mod tests {
         let get = || {
             cache.get(
                 key("one"),
+                AGE,
                 || Duration::from_millis(now.load(Ordering::Relaxed)),
                 async || {
                     renders.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +215,10 @@ mod tests {
     async fn the_organization_that_uses_most_makes_room() {
         let cache = PageCache::default();
         let add = async |path: String, organization, bytes| {
-            cache.get(key(&path), || Duration::ZERO, async || Ok(page(organization, bytes))).await.expect("a page");
+            cache
+                .get(key(&path), AGE, || Duration::ZERO, async || Ok(page(organization, bytes)))
+                .await
+                .expect("a page");
         };
         add("small".to_owned(), 1, 1000).await;
         for number in 0..100 {

@@ -1,0 +1,102 @@
+//! The reports of events. There is no API key: the token in the path authorizes the request.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use axum::response::Response;
+use axum::routing::{any, get};
+
+use super::page_cache::{KeptPage, PageKey};
+use super::wrong_tokens::refuse;
+use crate::pages::{self, ProblemKind};
+use crate::server::http::blocking::Class;
+use crate::server::http::query;
+use crate::server::http::representation::{Representation, prefers_gzip};
+use crate::server::responses::page_responses::{
+    accepted_languages, problem_response, with_page_headers, without_appended,
+};
+use crate::server::responses::problem::Problem;
+use crate::server::state::AppState;
+use crate::service::TicketingService;
+
+/// How long a report is sent without being read again. Browsers load it again after the same time.
+const AGE: Duration = Duration::from_mins(1);
+
+const REFRESH: HeaderName = HeaderName::from_static("refresh");
+
+pub(in crate::server) fn routes() -> Router<AppState> {
+    let not_allowed = async |headers: HeaderMap| refusal(&Problem::method_not_allowed(None), &headers);
+    // Other paths below are answered here, because the server's response to unknown paths repeats the path, and with it
+    // the token.
+    let unknown = any(async |headers: HeaderMap| refusal(&Problem::no_such_route(), &headers));
+    Router::new()
+        .route("/reports/{token}", get(show).fallback(not_allowed))
+        .route("/reports/{token}/", get(show).fallback(not_allowed))
+        .route("/reports/{token}/{*rest}", unknown)
+}
+
+async fn show(State(state): State<AppState>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    if let Some(redirect) = without_appended(&head.uri) {
+        return with_headers(redirect);
+    }
+    match page(&state, &head).await {
+        Ok(mut response) => {
+            response.headers_mut().insert(REFRESH, HeaderValue::from(AGE.as_secs()));
+            with_headers(response)
+        }
+        Err(problem) => refusal(&problem, &head.headers),
+    }
+}
+
+/// Sends the report of a link. Whether the link works is looked up for each request, and the report is kept for a minute.
+async fn page(state: &AppState, head: &Parts) -> Result<Response, Problem> {
+    let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
+    let token = token(&head.uri);
+    state.limits.count_link_request(client, state.service.service().now())?;
+    let permit = state.requests_of_links.take(token.clone());
+    let permit = permit.ok_or_else(|| Problem::unavailable("too many requests of one link are in progress"))?;
+    let (shared, sought) = (AppState::clone(state), token.clone());
+    let find = move |service: &TicketingService| {
+        let found = service.event_of_report_link(&sought);
+        let (organization, event) = found.map_err(|error| refuse(&shared, error, client, service))?;
+        shared.limits.count_link(&sought, service.now())?;
+        Ok((organization, event, permit))
+    };
+    let (organization, event, _permit) = state.service.call(Class::Page, None, find).await?;
+    let mut languages = query::text(&head.uri, "lang").into_iter().collect::<Vec<_>>();
+    languages.extend(accepted_languages(&head.headers));
+    let language = pages::language_for(&languages);
+    let gzip = prefers_gzip(&head.headers);
+    let render = async || {
+        let render = move |service: &TicketingService| {
+            let report = service.event_report(organization, event)?;
+            let html = pages::report_page(&report, &[language.to_owned()])?;
+            let bytes = html.len();
+            Ok(KeptPage { event, organization, page: Representation::page(html, gzip), bytes })
+        };
+        state.service.call(Class::Page, Some(organization), render).await
+    };
+    let key = PageKey { path: format!("report {token}"), language, gzip };
+    let kept = state.kept_pages.get(key, AGE, || state.service.service().monotonic(), render).await?;
+    let holding = state.memory.begin_anonymous(&head.extensions);
+    holding.hold(kept.page.send(&head.headers), false)
+}
+
+/// The token in a path, as it is spelled there.
+fn token(uri: &Uri) -> String {
+    uri.path().split('/').nth(2).unwrap_or_default().to_owned()
+}
+
+/// A page that says what is wrong, without the path of the request, which has the token.
+fn refusal(problem: &Problem, request: &HeaderMap) -> Response {
+    with_headers(problem_response(problem, ProblemKind::Other, &accepted_languages(request)))
+}
+
+fn with_headers(response: Response) -> Response {
+    with_page_headers(response, "form-action 'none'; ")
+}
