@@ -1,8 +1,8 @@
 //! Dutch.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt, Report,
-    Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Report, Ticket, TicketPages, Words,
 };
 
 pub(super) static DUTCH: Words = Words {

@@ -1,8 +1,8 @@
 //! English, with British dates, and with those of the United States.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt, Report,
-    Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Report, Ticket, TicketPages, Words,
 };
 
 pub(super) static ENGLISH: Words = WORDS;

@@ -1,8 +1,8 @@
 //! French.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt, Report,
-    Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Report, Ticket, TicketPages, Words,
 };
 
 pub(super) static FRENCH: Words = Words {

@@ -1,8 +1,8 @@
 //! German.
 
 use super::vocabulary::{
-    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt, Report,
-    Ticket, TicketPages, Words,
+    Checkout, CurrencyPlace, Dates, EventPage, Home, Mails, Message, Money, OrderForm, Payment, Problems, Receipt,
+    Report, Ticket, TicketPages, Words,
 };
 
 pub(super) static GERMAN: Words = Words {
