@@ -154,13 +154,13 @@ impl Payments {
         &self,
         order: CheckoutOrder,
         notice: &GatewayNotice,
-        listing: Listing,
+        listing: &Listing,
     ) -> Result<NoticeOutcome> {
         let payment = notice.payment_reference.as_deref();
-        let mut is_known = self.record_facts(order, payment, &listing)?;
+        let mut is_known = self.record_facts(order, payment, listing)?;
         if !is_known {
             self.settle_payment_of(order, notice)?;
-            is_known = self.record_facts(order, payment, &listing)?;
+            is_known = self.record_facts(order, payment, listing)?;
         }
         if !is_known {
             tracing::info!(
@@ -184,12 +184,12 @@ impl Payments {
         reported: Listing,
     ) -> Result<NoticeOutcome> {
         let (Some(gateway), Some(payment)) = (&self.gateway, payment_of(notice)) else {
-            return self.record_fact(order, notice, reported);
+            return self.record_fact(order, notice, &reported);
         };
         let listed = list_facts(gateway, order.organization, payment, ask, Waiting::Notice);
         match answer_about(notice, listed)? {
-            Some(listing) => self.record_fact(order, notice, listing.unwrap_or(reported)),
-            None if ask == Ask::Disputes => self.record_fact(order, notice, reported),
+            Some(listing) => self.record_fact(order, notice, &listing.unwrap_or(reported)),
+            None if ask == Ask::Disputes => self.record_fact(order, notice, &reported),
             None => Ok(NoticeOutcome::GatewayRefused),
         }
     }

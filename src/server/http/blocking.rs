@@ -64,7 +64,7 @@ impl BlockingService {
             #[cfg(feature = "documents")]
             documents: Semaphore::new((max_calls / 16).max(4)),
             health: Semaphore::with(Limits { one_may_use_all: true, ..Limits::new(HEALTH_CHECKS) }),
-            direct: Arc::new(DirectLookUps::new()),
+            direct: Arc::default(),
         }
     }
 

@@ -7,8 +7,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::environment::{Clock, SystemClock};
 use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
 
@@ -22,33 +23,24 @@ const WEIGHT: u32 = 16;
 const PAUSE_FACTOR: u32 = 100;
 
 /// Whether look-ups are made directly.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::server) struct DirectLookUps {
-    opened: Instant,
-    /// From when on, in microseconds since `opened`.
+    /// From when on, by the monotonic clock, in nanoseconds.
     paused_until: AtomicU64,
     /// How long a look-up takes on average, in nanoseconds. Threads may overwrite each other's changes.
     average: AtomicU64,
 }
 
 impl DirectLookUps {
-    pub(in crate::server) fn new() -> Self {
-        Self { opened: Instant::now(), paused_until: AtomicU64::new(0), average: AtomicU64::new(0) }
-    }
-
-    fn since_opened(&self, time: Instant) -> u64 {
-        u64::try_from(time.saturating_duration_since(self.opened).as_micros()).unwrap_or(u64::MAX)
-    }
-
     /// Counts a look-up, and pauses if they are slow.
-    fn count(&self, started: Instant, taken: Duration) {
+    fn count(&self, now: Duration, taken: Duration) {
         let before = Duration::from_nanos(self.average.load(Ordering::Relaxed));
         let mut average = (before * (WEIGHT - 1) + taken) / WEIGHT;
         if average > QUICK {
-            self.paused_until.store(self.since_opened(started + taken * PAUSE_FACTOR), Ordering::Relaxed);
+            self.paused_until.store(nanoseconds(now + taken * PAUSE_FACTOR), Ordering::Relaxed);
             average = Duration::ZERO;
         }
-        self.average.store(u64::try_from(average.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.average.store(nanoseconds(average), Ordering::Relaxed);
     }
 
     /// Runs `work`, whose reads are look-ups. Returns it if it has to run on a blocking thread.
@@ -57,14 +49,15 @@ impl DirectLookUps {
         service: &TicketingService,
         work: W,
     ) -> Result<Result<T, Problem>, W> {
-        let started = Instant::now();
-        if self.since_opened(started) < self.paused_until.load(Ordering::Relaxed) {
+        let started = SystemClock.monotonic();
+        if nanoseconds(started) < self.paused_until.load(Ordering::Relaxed) {
             return Err(work);
         }
         let mut work = Some(work);
         let look_up = || service.with_idle_look_ups(|| work.take().map(|work| work(service)));
         let looked_up = catch_unwind(AssertUnwindSafe(look_up));
-        self.count(started, started.elapsed());
+        let now = SystemClock.monotonic();
+        self.count(now, now.saturating_sub(started));
         match (looked_up, work) {
             (_, Some(work)) => Err(work),
             (Ok(Ok(Some(Some(result)))), None) => Ok(result.map_err(Problem::prepare)),
@@ -72,6 +65,10 @@ impl DirectLookUps {
             (_, None) => Ok(Err(Problem::internal("a look-up panicked"))),
         }
     }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -99,11 +96,11 @@ mod tests {
 
     #[test]
     fn slow_look_ups_send_the_next_ones_to_other_threads_for_a_while() {
-        let (service, direct) = (service(), DirectLookUps::new());
+        let (service, direct) = (service(), DirectLookUps::default());
         // A very slow one at once, and slow ones soon.
         for time in [QUICK * (WEIGHT + 2), QUICK * 4] {
             let mut slow = 0;
-            let before = Instant::now();
+            let before = SystemClock.monotonic();
             while is_direct(&direct, &service, time) {
                 slow += 1;
             }
@@ -111,23 +108,23 @@ mod tests {
             while !is_direct(&direct, &service, Duration::ZERO) {
                 sleep(QUICK);
             }
-            assert!(before.elapsed() >= time * PAUSE_FACTOR);
+            assert!(SystemClock.monotonic() - before >= time * PAUSE_FACTOR);
         }
     }
 
     #[test]
     fn a_look_up_that_another_thread_has_interrupted_changes_nothing() {
-        let direct = DirectLookUps::new();
+        let direct = DirectLookUps::default();
         for number in 1..1000 {
             let taken = if number % 100 == 0 { QUICK * 10 } else { QUICK / 20 };
-            direct.count(Instant::now(), taken);
+            direct.count(SystemClock.monotonic(), taken);
         }
         assert_eq!(direct.paused_until.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_look_up_waits_on_another_thread_if_no_connection_is_idle() {
-        let (service, direct) = (service(), DirectLookUps::new());
+        let (service, direct) = (service(), DirectLookUps::default());
         let (sender, taken) = channel();
         std::thread::scope(|scope| {
             let (release, released) = channel::<()>();
@@ -159,9 +156,9 @@ mod tests {
     fn a_panic_is_an_internal_error_and_gives_the_connection_back() {
         let service = service();
         for _ in 0..100 {
-            let panicked = DirectLookUps::new().run(&service, |_| -> Result<(), Problem> { panic!("on purpose") });
+            let panicked = DirectLookUps::default().run(&service, |_| -> Result<(), Problem> { panic!("on purpose") });
             assert_eq!(panicked.ok().unwrap().unwrap_err().status(), 500);
         }
-        assert!(is_direct(&DirectLookUps::new(), &service, Duration::ZERO));
+        assert!(is_direct(&DirectLookUps::default(), &service, Duration::ZERO));
     }
 }

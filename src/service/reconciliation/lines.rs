@@ -29,7 +29,7 @@ pub(in crate::service) fn record_line(
     let notice = GatewayNotice::new("reconciliation", GatewayEvent::RefundsChanged);
     let mut notice = notice.payment_reference(&line.payment_reference);
     notice.account = account.account.id().map(str::to_owned);
-    payments.record_fact(order, &notice, listing).map(drop)
+    payments.record_fact(order, &notice, &listing).map(drop)
 }
 
 /// Records a payment, with what the gateway lists of it now: it may have gone back since.
