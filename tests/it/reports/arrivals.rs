@@ -12,8 +12,10 @@ fn arrivals(fixture: &Fixture, event: &Event) -> EventArrivals {
     fixture.service.get_event_arrivals(&fixture.caller, event.id, GetEventArrivals::new()).expect("arrivals")
 }
 
-/// The beginnings of the items, with admitted, left, and refused by reason.
-fn rows(items: &[ArrivalsItem]) -> Vec<(String, i64, i64, Vec<(Option<Reason>, i64)>)> {
+/// The beginning of an item, admitted, left, and refused by reason.
+type Row = (String, i64, i64, Vec<(Option<Reason>, i64)>);
+
+fn rows(items: &[ArrivalsItem]) -> Vec<Row> {
     let row = |item: &ArrivalsItem| {
         let refused = item.refused.iter().map(|refused| (refused.reason, refused.count)).collect();
         (item.from.to_string()[11..16].to_owned(), item.admitted, item.left, refused)
