@@ -17,7 +17,10 @@ const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
 /// The responses of an operation by status.
 pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
-    responses.insert(operation.success.status.as_str().to_owned(), success(operation, generator));
+    let or_accepted = operation.success.or_accepted.then_some(StatusCode::ACCEPTED);
+    for status in [Some(operation.success.status), or_accepted].into_iter().flatten() {
+        responses.insert(status.as_str().to_owned(), success(operation, status, generator));
+    }
     if operation.success.is_document {
         let header_names = [AUTHENTICATED.as_slice(), &["ETag"]].concat();
         let headers = headers::references(&header_names);
@@ -37,7 +40,7 @@ pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Valu
     Value::Object(responses)
 }
 
-fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn success(operation: &Operation, status: StatusCode, generator: &mut SchemaGenerator) -> Value {
     let success = operation.success;
     let mut header_names = AUTHENTICATED.to_vec();
     if success.has_location {
@@ -53,7 +56,7 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if success.is_export {
         header_names.extend(super::exports::HEADERS);
     }
-    let description = success.status.canonical_reason().unwrap_or_default();
+    let description = status.canonical_reason().unwrap_or_default();
     let mut response = json!({"description": description, "headers": headers::references(&header_names)});
     if let Some(schema) = success.body {
         let mut content = json!({"schema": schema(generator)});

@@ -104,6 +104,8 @@ pub(in crate::server) enum Input {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::server) struct Success {
     pub(in crate::server) status: StatusCode,
+    /// Whether it is 202 if the request has started something that goes on.
+    pub(in crate::server) or_accepted: bool,
     pub(in crate::server) body: Option<ResponseSchema>,
     /// Whether it has a `Location` header.
     pub(in crate::server) has_location: bool,
@@ -118,6 +120,7 @@ pub(in crate::server) struct Success {
 impl Success {
     const NO_CONTENT: Self = Self {
         status: StatusCode::NO_CONTENT,
+        or_accepted: false,
         body: None,
         has_location: false,
         has_etag: false,
@@ -226,7 +229,6 @@ impl Operation {
     }
 
     /// The same operation, for which the key needs this scope too.
-    #[cfg(any(feature = "documents", feature = "exports"))]
     pub(in crate::server) fn also_requires(self, scope: Scope) -> Self {
         Self { further_scope: Some(scope), ..self }
     }
@@ -276,6 +278,26 @@ impl Operation {
         Self::new(route, Method::POST, input, Success::ok::<T>(), move |call| {
             let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
             replayable_json(&run(call, request)?)
+        })
+    }
+
+    /// Like [`action_with_options`](Self::action_with_options), for what goes on after the response: 202 if the request
+    /// has started it, and 200 if it had been started before.
+    pub(in crate::server) fn start<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
+        route: Route,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+        was_started: fn(&T) -> bool,
+    ) -> Self {
+        let success = Success { or_accepted: true, ..Success::ok::<T>() };
+        let input = Input::OptionalBody(object::reference::<B>);
+        Self::new(route, Method::POST, input, success, move |call| {
+            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
+            let started = run(call, request)?;
+            let mut response = replayable_json(&started)?;
+            if !was_started(&started.value) {
+                *response.status_mut() = StatusCode::ACCEPTED;
+            }
+            Ok(response)
         })
     }
 

@@ -63,6 +63,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0049_refunds.sql"),
         include_str!("sqlite/0050_checkouts.sql"),
         include_str!("sqlite/0051_row_changes.sql"),
+        include_str!("sqlite/0052_cancellation_runs.sql"),
     ],
 };
 
@@ -83,5 +84,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0018_refunds.sql"),
         include_str!("postgres/0019_checkouts.sql"),
         include_str!("postgres/0020_row_changes.sql"),
+        include_str!("postgres/0021_cancellation_runs.sql"),
     ],
 };

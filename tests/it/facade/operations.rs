@@ -11,7 +11,7 @@ use ticketing::door::{CreateDoorLink, GetRoster, ListDoorLinks, ListScans, Uploa
 use ticketing::error::ResourceKind::{
     Discount, DoorLink, Event, Order, Refund, Ticket, TicketType, WebhookEndpoint as Webhook,
 };
-use ticketing::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
+use ticketing::event::{CancelEventOrders, CreateEvent, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::Scope;
 use ticketing::payment::{
@@ -41,6 +41,10 @@ operations! { x =>
     Write,       EventsRead,       204, Unknown(Event),      record_page_view(event);
     Conditional, EventsWrite,      204, Unknown(Event),      delete_event(unused_event);
     Read,        EventsRead,       200, Unknown(Event),      get_event_summary(event);
+    Idempotent,  OrdersWrite + PaymentsWrite, 202, Unknown(Event), cancel_event_orders(cancelled_event; CancelEventOrders {
+        "refund": true, "reason": x.word,
+    });
+    Read,        OrdersRead,       200, Unknown(Event),      get_cancellation_run(refunded_event);
     Read,        TicketTypesRead,  200, Unknown(Event),      list_ticket_types(event; ListTicketTypes {});
     Idempotent,  TicketTypesWrite, 201, Unknown(Event),      create_ticket_type(event; CreateTicketType {
         "name": "Box", "price": 99.9, "quantity": x.number,
