@@ -97,7 +97,7 @@
 //! | [`server`] | the operations over HTTP, alone or in an axum application (feature `server`) |
 //! | [`id`], [`page`], [`request`], [`error`], [`text_enum`] | types that all operations share |
 //! | [`maintenance`], [`monitoring`] | background work, backups, and figures |
-//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [the door](guide::door), [mail](guide::mail), [reports](guide::reports), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
+//! | [`guide`] | [guarantees and limits](guide::guarantees), [the HTTP API](guide::http), [webhooks](guide::webhooks), [tickets for holders](guide::documents), [event pages](guide::event_pages), [guest lists and cancelled events](guide::guest_lists), [the door](guide::door), [mail](guide::mail), [reports](guide::reports), [exports](guide::exports), [Stripe](guide::stripe), [payment gateways](guide::payment_gateway), [money](guide::money), [many organizations](guide::tenants), [testing](guide::testing), [production](guide::production), [logging](guide::logging), [metrics](guide::metrics), [several machines](guide::several_machines) |
 //! | [`environment`] | clocks and random numbers, also deterministic ones for tests |
 //!
 //! # Embedding
@@ -229,6 +229,9 @@ pub use service::PostgresDatabase;
 
 /// Events: what tickets are sold for.
 pub mod event {
+    pub use crate::model::sale::cancellation_run::{
+        CancelEventOrders, CancellationRun, CancellationRunState, FailedCancellation,
+    };
     pub use crate::model::sale::event::{
         CreateEvent, DeliveryMethod, Event, EventSettings, EventStatus, ListEvents, TicketPdfDesignVersion, UpdateEvent,
     };
@@ -316,9 +319,9 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::values::id::{
-        ApiKeyId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, MailId, NotificationId, OrderId,
-        OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId, TicketId, TicketTypeId,
-        WebhookDeliveryId, WebhookId, kind,
+        ApiKeyId, CancellationRunId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, MailId,
+        NotificationId, OrderId, OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId,
+        TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
     };
 }
 

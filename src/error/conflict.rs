@@ -71,6 +71,8 @@ text_enum! {
         NotCheckedIn = "not-checked-in",
         /// The ticket is for another event.
         WrongEvent = "wrong-event",
+        /// The event is not CANCELLED.
+        EventNotCancelled = "event-not-cancelled",
         /// The event is CANCELLED.
         EventCancelled = "event-cancelled",
         /// The ticket is not valid yet.

@@ -18,6 +18,9 @@ pub mod documents {}
 /// ```
 pub mod door {}
 
+#[doc = include_str!("guest_lists.md")]
+pub mod guest_lists {}
+
 #[doc = include_str!("event_pages.md")]
 pub mod event_pages {}
 

@@ -1,5 +1,6 @@
 //! What is sold, and to whom: events, ticket types, discounts, orders, customers.
 
+pub(crate) mod cancellation_run;
 pub(crate) mod customer;
 pub(crate) mod discount;
 pub(crate) mod discount_value;

@@ -243,6 +243,8 @@ kinds! {
     EventId = Event("event", "event");
     /// The id of a ticket type: `type_…`.
     TicketTypeId = TicketType("type", "ticket type");
+    /// The id of a run that cancels the orders of an event: `run_…`.
+    CancellationRunId = CancellationRun("run", "cancellation run");
     /// The id of an order: `order_…`.
     OrderId = Order("order", "order");
     /// The id of a payment: `payment_…`. It is not the gateway's id of it.

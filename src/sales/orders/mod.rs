@@ -1,5 +1,6 @@
 //! Orders: their creation and life cycle, the seats and discount uses that they claim, and their holds.
 
+pub(crate) mod cancellation_runs;
 pub(crate) mod gateway_facts;
 #[cfg(feature = "documents")]
 pub(crate) mod linked_documents;

@@ -8,7 +8,7 @@
 //! | pending | completed | it is paid: [`receive`](crate::sales::orders::received_payments::receive), [`mark_paid`] |
 //! | pending | cancelled | [`cancel`], or its event is cancelled: [`cancel_of_cancelled_event`] |
 //! | pending | expired | its hold expires: [`holds`] |
-//! | completed | cancelled | [`cancel`] |
+//! | completed | cancelled | [`cancel`], or all orders of its event are: [`cancel_completed`] |
 //! | expired | completed | [`mark_paid`], or a late payment before the end of the event, if its seats and its discount use are still available |
 //! | expired | cancelled | [`cancel`] |
 
@@ -22,7 +22,7 @@ use crate::model::sale::refund::RefundSource;
 use crate::model::tenants::caller::Identity;
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::amount::Amount;
-use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId};
+use crate::model::values::id::{ApiKeyId, CancellationRunId, OrderId, OrganizationId};
 use crate::rules::money::amount_limits::decimals_of_stored;
 use crate::rules::order::{check_cancellable, check_payable, check_pending, status_at_hold};
 use crate::sales::catalog::hold_releases::ReleaseLimit;
@@ -197,7 +197,8 @@ pub(crate) fn cancel(
     if state.status == OrderStatus::Completed && state.total > 0 {
         may_refund.clone()?;
     }
-    let cancellation = cancel_loaded(tx, &state, terms, caller.key)?;
+    let cancellation =
+        cancel_loaded(tx, &state, terms, &Cancellation { decided_by: caller.key, ..Cancellation::default() })?;
     operation.store_result(tx, &cancellation.response.value)?;
     Ok(cancellation)
 }
@@ -241,18 +242,44 @@ pub(crate) fn cancel_of_cancelled_event(
 
 /// Cancels an order that is not completed, so that there is nothing to refund.
 pub(in crate::sales) fn cancel_uncompleted(tx: &LockedEvent<'_>, state: &OrderState) -> Result<()> {
-    cancel_loaded(tx, state, &RefundTerms::default(), None).map(drop)
+    cancel_loaded(tx, state, &RefundTerms::default(), &Cancellation::default()).map(drop)
+}
+
+/// Cancels an order if it is completed. Returns whether it was.
+pub(in crate::sales) fn cancel_completed(
+    tx: &LockedEvent<'_>,
+    organization: OrganizationId,
+    id: OrderId,
+    terms: &RefundTerms,
+    cancellation: &Cancellation<'_>,
+) -> Result<bool> {
+    let state = load(tx, organization, id)?;
+    let is_completed = state.status == OrderStatus::Completed;
+    if is_completed {
+        cancel_loaded(tx, &state, terms, cancellation)?;
+    }
+    Ok(is_completed)
+}
+
+/// Who cancels an order, and what becomes of its payment.
+#[derive(Default)]
+pub(in crate::sales) struct Cancellation<'a> {
+    pub(in crate::sales) decided_by: Option<ApiKeyId>,
+    /// Whether the organizer keeps what was paid.
+    pub(in crate::sales) keeps_payment: bool,
+    pub(in crate::sales) reason: Option<&'a str>,
+    pub(in crate::sales) run: Option<CancellationRunId>,
 }
 
 fn cancel_loaded(
     tx: &LockedEvent<'_>,
     state: &OrderState,
     terms: &RefundTerms,
-    decided_by: Option<ApiKeyId>,
+    cancellation: &Cancellation<'_>,
 ) -> Result<Decided<CancelOrderResponse>> {
     check_cancellable(state.status)?;
     let payment = match state.status {
-        OrderStatus::Completed => refund_lifecycle::payment_of_order(tx, state.id)?,
+        OrderStatus::Completed if !cancellation.keeps_payment => refund_lifecycle::payment_of_order(tx, state.id)?,
         _ => None,
     };
     let payment = payment.filter(|payment| payment.sums.not_promised() > 0);
@@ -261,7 +288,8 @@ fn cancel_loaded(
     let mut due = None;
     if let Some(payment) = payment {
         let rest = NewRefund::new(RefundSource::Order, payment.sums.not_promised());
-        let rest = NewRefund { by_gateway: !requires_manual_refund, decided_by, ..rest };
+        let Cancellation { decided_by, reason, run, .. } = *cancellation;
+        let rest = NewRefund { by_gateway: !requires_manual_refund, decided_by, reason, run, ..rest };
         let mut account = Account::load(tx, payment)?;
         account.decide(&rest)?;
         due = account.follow()?;

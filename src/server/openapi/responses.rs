@@ -17,12 +17,9 @@ const VALIDATION_FAILED_OR_KEY_REUSED: &str = "ValidationFailedOrKeyReused";
 /// The responses of an operation by status.
 pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
-    let answer = success(operation, generator);
-    if operation.success.may_exist {
-        let existing = json!({"description": "It was created before."});
-        responses.insert("200".to_owned(), merged(answer.clone(), existing));
+    for status in [Some(operation.success.status), operation.success.also].into_iter().flatten() {
+        responses.insert(status.as_str().to_owned(), success(operation, status, generator));
     }
-    responses.insert(operation.success.status.as_str().to_owned(), answer);
     if operation.success.is_document {
         let header_names = [AUTHENTICATED.as_slice(), &["ETag"]].concat();
         let headers = headers::references(&header_names);
@@ -42,15 +39,7 @@ pub(super) fn of(operation: &Operation, generator: &mut SchemaGenerator) -> Valu
     Value::Object(responses)
 }
 
-/// The first object with the members of the second.
-fn merged(mut object: Value, members: Value) -> Value {
-    if let (Value::Object(object), Value::Object(members)) = (&mut object, members) {
-        object.extend(members);
-    }
-    object
-}
-
-fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+fn success(operation: &Operation, status: StatusCode, generator: &mut SchemaGenerator) -> Value {
     let success = operation.success;
     let mut header_names = AUTHENTICATED.to_vec();
     if success.has_location {
@@ -66,7 +55,7 @@ fn success(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if success.is_export {
         header_names.extend(super::exports::HEADERS);
     }
-    let description = success.status.canonical_reason().unwrap_or_default();
+    let description = status.canonical_reason().unwrap_or_default();
     let mut response = json!({"description": description, "headers": headers::references(&header_names)});
     if let Some(schema) = success.body {
         let mut content = json!({"schema": schema(generator)});

@@ -1,8 +1,9 @@
 //! Operations on events.
 
-use super::operation::{Operation, operation};
-use crate::enums::scope::Scope::{EventsRead, EventsWrite};
-use crate::error::Reason::{InUse, InvalidTransition, SlugTaken};
+use super::operation::{Operation, Route, operation};
+use crate::enums::scope::Scope::{EventsRead, EventsWrite, OrdersRead, OrdersWrite, PaymentsWrite};
+use crate::error::Reason::{EventNotCancelled, InUse, InvalidTransition, SlugTaken};
+use crate::model::sale::cancellation_run::CancelEventOrders;
 use crate::model::sale::event::{CreateEvent, EventSettings, ListEvents, UpdateEvent};
 use crate::model::sale::event_sales::GetEventSales;
 use crate::model::tickets::arrivals::GetEventArrivals;
@@ -41,6 +42,24 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Also deletes its ticket types and discounts. An event with orders or tickets cannot be deleted.",
             )
             .conflicts(&[InUse]),
+        Operation::start::<CancelEventOrders, _>(
+            Route::new("cancel_event_orders", "/events/{eventId}/cancel-orders", OrdersWrite),
+            |call, request| call.service.cancel_event_orders(call.keyed, call.id(), request),
+            |run| run.already_running,
+        )
+        .also_requires(PaymentsWrite)
+        .docs(
+            "Cancel an event's orders",
+            "Cancels all COMPLETED orders of a CANCELLED event in the background, and refunds them, each as *Cancel an \
+             order* does. Returns 202 and the run that does it. If one is in progress already, that one is returned with \
+             200. After it, a new run finds the orders that could not be cancelled.",
+        )
+        .conflicts(&[EventNotCancelled]),
+        operation!(get, get_cancellation_run(caller, id), "/events/{eventId}/cancel-orders", OrdersRead).docs(
+            "Get the cancellation of an event's orders",
+            "The newest run: how many orders are cancelled, and how many of their refunds are due, done, or to be made \
+             manually. 404 if there was none.",
+        ),
         operation!(get, get_event_summary(caller, id), "/events/{eventId}/summary", EventsRead)
             .docs("Get an event's summary", "Sales and check-in figures, all read at the same instant."),
         operation!(list, get_event_sales::<GetEventSales>(caller, id), "/events/{eventId}/sales", EventsRead).docs(

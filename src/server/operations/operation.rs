@@ -104,6 +104,9 @@ pub(in crate::server) enum Input {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::server) struct Success {
     pub(in crate::server) status: StatusCode,
+    /// Another status that it may have: 202 if the request has started something that goes on, or 200 if an earlier request
+    /// has created the resource.
+    pub(in crate::server) also: Option<StatusCode>,
     pub(in crate::server) body: Option<ResponseSchema>,
     /// Whether it has a `Location` header.
     pub(in crate::server) has_location: bool,
@@ -113,19 +116,17 @@ pub(in crate::server) struct Success {
     pub(in crate::server) is_document: bool,
     /// Whether the body is an exported file.
     pub(in crate::server) is_export: bool,
-    /// Whether the status is 200 instead if the resource was created by an earlier request.
-    pub(in crate::server) may_exist: bool,
 }
 
 impl Success {
     const NO_CONTENT: Self = Self {
         status: StatusCode::NO_CONTENT,
+        also: None,
         body: None,
         has_location: false,
         has_etag: false,
         is_document: false,
         is_export: false,
-        may_exist: false,
     };
 
     /// 200 with a `T` as its body.
@@ -229,7 +230,6 @@ impl Operation {
     }
 
     /// The same operation, for which the key needs this scope too.
-    #[cfg(any(feature = "documents", feature = "exports"))]
     pub(in crate::server) fn also_requires(mut self, scope: Scope) -> Self {
         self.further_scopes.push(scope);
         self
@@ -261,7 +261,7 @@ impl Operation {
         run: fn(&Call<'_>) -> Result<Replayable<T>>,
         is_new: fn(&T) -> bool,
     ) -> Self {
-        let success = Success { status: StatusCode::CREATED, may_exist: true, ..Success::ok::<T>() };
+        let success = Success { status: StatusCode::CREATED, also: Some(StatusCode::OK), ..Success::ok::<T>() };
         Self::new(route, Method::POST, optional_body(), success, move |call| {
             let result = run(call)?;
             let mut response = replayable_json(&result)?;
@@ -298,6 +298,26 @@ impl Operation {
         Self::new(route, Method::POST, input, Success::ok::<T>(), move |call| {
             let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
             replayable_json(&run(call, request)?)
+        })
+    }
+
+    /// Like [`action_with_options`](Self::action_with_options), for what goes on after the response: 202 if the request
+    /// has started it, and 200 if it had been started before.
+    pub(in crate::server) fn start<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
+        route: Route,
+        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
+        was_started: fn(&T) -> bool,
+    ) -> Self {
+        let success = Success { also: Some(StatusCode::ACCEPTED), ..Success::ok::<T>() };
+        let input = Input::OptionalBody(object::reference::<B>);
+        Self::new(route, Method::POST, input, success, move |call| {
+            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
+            let started = run(call, request)?;
+            let mut response = replayable_json(&started)?;
+            if !was_started(&started.value) {
+                *response.status_mut() = StatusCode::ACCEPTED;
+            }
+            Ok(response)
         })
     }
 
@@ -392,7 +412,7 @@ impl Operation {
         }
         let mut response = (self.run)(call)?;
         // Not if the client has the document already, which is 304.
-        if response.status() == StatusCode::OK && !self.success.may_exist {
+        if response.status() == StatusCode::OK && self.success.also != Some(StatusCode::OK) {
             *response.status_mut() = self.success.status;
         }
         Ok(if self.is_compressed { compressed(response, &call.head.headers) } else { response })

@@ -1,5 +1,5 @@
-//! The work that changes many rows, in batches: a kind for the pending orders of a cancelled event, and one for the queued
-//! notifications of an endpoint that was deleted or unsubscribed.
+//! The work that changes many rows, in batches: a kind for the pending orders of a cancelled event, one for its completed
+//! orders, and one for the queued notifications of an endpoint that was deleted or unsubscribed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,13 +7,14 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::model::values::id::EventId;
-use crate::sales::orders::order_lifecycle;
+use crate::sales::orders::{cancellation_runs as run_of_event, order_lifecycle};
 use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
-use crate::store::Transaction;
+use crate::store::sale::cancellation_runs;
 use crate::store::sale::event_cancellations::{self, OrderToCancel};
 use crate::store::webhooks::webhook_removals;
 use crate::store::work::ClaimedWork;
+use crate::store::{LockedEvent, Transaction};
 use crate::work::queues::{Counts, Kind, Outcome, Queue, Queues, Room, Schedule};
 use crate::write::batches::{Batches, Run, in_batches};
 use crate::write::skipped_rows::SkippedTable;
@@ -27,10 +28,14 @@ const SKIPPED_PAUSE: Duration = Duration::from_mins(1);
 /// Changes rows. Returns how many, and after which time it is to be continued.
 type Change = fn(&TicketingService, &mut Run<'_>, &ClaimedWork) -> Result<(usize, Option<Duration>)>;
 
-const CHANGES: [(&str, Change); 2] = [
+/// How many completed orders are looked for at once.
+const ORDERS_AT_ONCE: i64 = 200;
+
+const CHANGES: [(&str, Change); 3] = [
     (event_cancellations::KIND, |service, run, claimed| {
         cancel_orders(service, run, EventId::from_raw(claimed.work.key.unwrap_or_default()))
     }),
+    (cancellation_runs::KIND, cancel_completed_orders),
     (webhook_removals::KIND, remove_notifications),
 ];
 
@@ -64,7 +69,7 @@ impl Kind for RowChanges {
     }
 
     fn count(&self, report: &mut MaintenanceReport, changed: usize) {
-        if self.name == event_cancellations::KIND {
+        if [event_cancellations::KIND, cancellation_runs::KIND].contains(&self.name) {
             report.cancelled_orders += changed;
         }
     }
@@ -105,6 +110,42 @@ pub(in crate::service) fn cancel_orders(
         |order: &OrderToCancel| service.writes().is_skipped(SkippedTable::Orders, order.order.raw()) && !run.stops();
     let again = left.first().map(|order| if is_skipped(order) { SKIPPED_PAUSE } else { Duration::ZERO });
     Ok((changed, again))
+}
+
+/// Cancels the completed orders of a cancelled event, as its run says.
+fn cancel_completed_orders(
+    service: &TicketingService,
+    run: &mut Run<'_>,
+    claimed: &ClaimedWork,
+) -> Result<(usize, Option<Duration>)> {
+    let event = EventId::from_raw(claimed.work.key.unwrap_or_default());
+    let mut changed = 0;
+    while !run.stops() {
+        let Some(running) = service.store()?.read(|tx| cancellation_runs::running(tx, event))? else {
+            return Ok((changed, None));
+        };
+        let (id, after) = (running.id, running.last_order);
+        let mut orders =
+            service.store()?.read(|tx| cancellation_runs::completed_orders(tx, event, after, ORDERS_AT_ONCE))?;
+        if orders.is_empty() {
+            let end = move |tx: &LockedEvent<'_>| run_of_event::end(tx, id);
+            let ended = service.store()?.write_unless_locked(run.tenant, event.into(), end)?;
+            return Ok((changed, ended.is_none().then_some(Duration::ZERO)));
+        }
+        while !orders.is_empty() && !run.stops() {
+            let terms = service.payments().refund_terms();
+            let cancel = move |tx: &LockedEvent<'_>| run_of_event::cancel_batch(tx, id, event, &orders, &terms);
+            let Some(batch) = service.store()?.write_unless_locked(run.tenant, event.into(), cancel)? else {
+                return Ok((changed, Some(Duration::ZERO)));
+            };
+            changed += batch.changed;
+            for failed in &batch.skipped {
+                run.skip(service.writes(), SkippedTable::Orders, failed.row.id.raw(), &failed.error);
+            }
+            orders = batch.remaining;
+        }
+    }
+    Ok((changed, Some(Duration::ZERO)))
 }
 
 /// Removes the notifications of an endpoint that it is no longer to get.

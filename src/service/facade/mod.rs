@@ -22,6 +22,8 @@ pub(super) mod refunds;
 
 pub(super) mod disputes;
 
+pub(super) mod cancelled_events;
+
 pub(super) mod ledger;
 
 pub(super) mod tickets;

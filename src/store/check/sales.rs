@@ -93,4 +93,28 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE r.answer IS NULL AND r.order_id IS NULL
                 OR r.order_id IS NOT NULL AND (o.id IS NULL OR o.organization_id <> r.organization_id)",
     },
+    Invariant {
+        name: "cancellation-run",
+        table: "cancellation_runs",
+        sentence: "a run that cancels the orders of an event must be of its organization, the event must be CANCELLED, and there must be work for the newest run while it goes on, and only for this one",
+        violations: "SELECT r.id FROM cancellation_runs r JOIN events e ON e.id = r.event_id
+            WHERE r.organization_id <> e.organization_id OR e.status <> 'CANCELLED'
+                OR r.ended_at IS NULL AND (NOT EXISTS (SELECT 1 FROM work w
+                        WHERE w.kind = 'cancel completed orders' AND w.key = r.event_id)
+                    OR EXISTS (SELECT 1 FROM cancellation_runs n WHERE n.event_id = r.event_id AND n.id > r.id))",
+    },
+    Invariant {
+        name: "cancellation-run-refunds",
+        table: "cancellation_runs",
+        sentence: "the refunds of a run must be of CANCELLED orders of its event, at most one for each order that it has cancelled, and none if it does not refund",
+        violations: "SELECT r.id FROM cancellation_runs r JOIN
+                (SELECT f.cancellation_run_id, COUNT(*) AS refunds, COUNT(DISTINCT f.order_id) AS orders,
+                    MIN(f.event_id) AS first_event, MAX(f.event_id) AS last_event,
+                    COUNT(*) FILTER (WHERE o.status = 'CANCELLED') AS cancelled
+                FROM refunds f JOIN orders o ON o.id = f.order_id
+                WHERE f.cancellation_run_id IS NOT NULL GROUP BY f.cancellation_run_id) s
+                ON s.cancellation_run_id = r.id
+            WHERE r.refund = 0 OR s.refunds > r.cancelled OR s.refunds <> s.orders OR s.cancelled <> s.refunds
+                OR s.first_event <> r.event_id OR s.last_event <> r.event_id",
+    },
 ];

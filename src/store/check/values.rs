@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::form::text::{is_https_url, is_slug};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::operation::check::{CheckReport, Finding};
+use crate::model::sale::cancellation_run::FailedCancellation;
 use crate::model::sale::mail::MailKind;
 use crate::model::values::currency::Decimals;
 use crate::model::values::id::TicketId;
@@ -155,6 +156,16 @@ pub(super) const RULES: &[RowRule] = &[
             row.get::<Metadata>("metadata")?;
             order_details::stored(row)?;
             Ok(is_currency(row, "currency")? && is_text(row, "customer_name")?)
+        },
+    },
+    RowRule {
+        name: "cancellation-run-failures",
+        table: "cancellation_runs",
+        sentence: "the orders that a run could not cancel must be readable",
+        rows: "SELECT id, failures, reason FROM cancellation_runs",
+        is_obeyed: |row| {
+            row.get::<Option<String>>("reason")?;
+            row.json::<Vec<FailedCancellation>>("failures").map(|_| true)
         },
     },
     RowRule {

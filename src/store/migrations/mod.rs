@@ -67,6 +67,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0053_generations.sql"),
         include_str!("sqlite/0054_mails.sql"),
         include_str!("sqlite/0055_reports.sql"),
+        include_str!("sqlite/0056_cancellation_runs.sql"),
     ],
 };
 
@@ -91,5 +92,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0022_generations.sql"),
         include_str!("postgres/0023_mails.sql"),
         include_str!("postgres/0024_reports.sql"),
+        include_str!("postgres/0025_cancellation_runs.sql"),
     ],
 };

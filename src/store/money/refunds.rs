@@ -8,7 +8,7 @@ use crate::model::sale::gateway_account::GatewayKey;
 use crate::model::sale::refund::{ListRefunds, Refund, RefundSource, RefundStatus};
 use crate::model::values::amount::Amount;
 use crate::model::values::currency::Decimals;
-use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, PaymentId, RefundId};
+use crate::model::values::id::{ApiKeyId, CancellationRunId, OrderId, OrganizationId, PaymentId, RefundId};
 use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::Checked;
@@ -58,8 +58,10 @@ macro_rules! stored_columns {
 }
 
 const INSERT: &str = "INSERT INTO refunds (id, organization_id, order_id, event_id, payment_id, source, amount, currency,
-        reason, reference, status, by_gateway, refused, promised, last_error, decided_by, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'DUE', ?11, ?12, ?7, ?13, ?14, ?15, ?15) ON CONFLICT (id) DO NOTHING";
+        reason, reference, status, by_gateway, refused, promised, last_error, decided_by, cancellation_run_id, created_at,
+        updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'DUE', ?11, ?12, ?7, ?13, ?14, ?15, ?16, ?16)
+    ON CONFLICT (id) DO NOTHING";
 const UPDATE: &str =
     "UPDATE refunds SET status = ?2, refused = ?3, promised = ?4, returned = ?5, to_ask = ?6, owed = ?7,
         attempts = ?8, reference = ?9, last_error = ?10, updated_at = ?11
@@ -107,12 +109,23 @@ pub(crate) struct NewRefund<'a> {
     /// The gateway's id of it, if somebody made it at the gateway.
     pub(crate) reference: Option<&'a str>,
     pub(crate) decided_by: Option<ApiKeyId>,
+    /// The run that cancels its order with the others of the event.
+    pub(crate) run: Option<CancellationRunId>,
 }
 
 impl NewRefund<'_> {
     /// A refund that the gateway is asked for.
     pub(crate) const fn new(source: RefundSource, amount: i64) -> Self {
-        Self { source, amount, reason: None, by_gateway: true, refusal: None, reference: None, decided_by: None }
+        Self {
+            source,
+            amount,
+            reason: None,
+            by_gateway: true,
+            refusal: None,
+            reference: None,
+            decided_by: None,
+            run: None,
+        }
     }
 }
 
@@ -172,6 +185,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, payment: &StoredPayment, refund: &New
         refund.refusal.is_some().into(),
         refund.refusal.into(),
         refund.decided_by.into(),
+        refund.run.into(),
         tx.now().into(),
     ];
     let id = tx.insert(INSERT, &binds)?;

@@ -1,5 +1,6 @@
 //! The tables of events, ticket types, discounts, customers and orders.
 
+pub(crate) mod cancellation_runs;
 pub(crate) mod customers;
 pub(crate) mod discounts;
 pub(crate) mod event_cancellations;

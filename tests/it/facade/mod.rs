@@ -3,6 +3,7 @@
 mod amount_decimals;
 mod api_keys;
 mod box_office;
+mod cancellation_runs;
 mod check_in;
 mod checkout_gateways;
 mod checkout_links;

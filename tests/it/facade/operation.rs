@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ticketing::error::ResourceKind;
+use ticketing::event::{CancelEventOrders, EventStatus};
 use ticketing::id::{
     ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId,
     WebhookDeliveryId, WebhookId,
@@ -24,6 +25,8 @@ pub(crate) struct Operation {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) scope: Scope,
+    /// A second scope that it needs.
+    pub(crate) further_scope: Option<Scope>,
     /// The status of a success over HTTP, or 0 if the operation has no route.
     pub(crate) status: u16,
     pub(crate) foreign: Foreign,
@@ -72,13 +75,14 @@ pub(crate) struct Request {
 /// method with the ids in its path and its request, for the [`Ids`] of this name. Its notifications follow an arrow.
 macro_rules! operations {
     ($x:ident => $(
-        $kind:ident, $scope:ident, $status:expr, $foreign:expr,
+        $kind:ident, $scope:ident $(+ $further:ident)?, $status:expr, $foreign:expr,
         $name:ident($($id:ident),* $(; $request:ident $body:tt)?) $(=> $($notification:ident),+)?;
     )*) => {
         pub(crate) const OPERATIONS: &[Operation] = &[$(Operation {
             name: stringify!($name),
             kind: operations!(@ $kind $x $name ($($x.$id,)* $(request::<$request>(json!($body)),)?)),
             scope: Scope::$scope,
+            further_scope: [$(Scope::$further)?].first().copied(),
             status: $status,
             foreign: $foreign,
             notifications: &[$($(EventType::$notification),+)?],
@@ -138,6 +142,10 @@ pub(crate) struct Ids {
     /// An event with a ticket type, and without orders.
     pub(crate) unused_event: EventId,
     pub(crate) unused_type: TicketTypeId,
+    /// A cancelled event with an order that was paid.
+    pub(crate) cancelled_event: EventId,
+    /// A cancelled event whose orders are being cancelled.
+    pub(crate) refunded_event: EventId,
     pub(crate) discount: DiscountId,
     /// An order that waits for its payment.
     pub(crate) pending: OrderId,
@@ -171,6 +179,8 @@ impl Ids {
             ticket_type: id("type_0000000000001"),
             unused_event: id("event_0000000000001"),
             unused_type: id("type_0000000000001"),
+            cancelled_event: id("event_0000000000001"),
+            refunded_event: id("event_0000000000001"),
             discount: id("discount_0000000000001"),
             pending: id("order_0000000000001"),
             paid: id("order_0000000000001"),
@@ -202,6 +212,10 @@ impl Ids {
         }
         fixture.fail_all_deliveries();
         let deliveries = fixture.deliveries(webhook);
+        let [cancelled, refunded] = [(); 2].map(|()| [(); 2].map(|()| cancelled_event(fixture)));
+        for event in refunded {
+            service.cancel_event_orders(caller, event, CancelEventOrders::default()).expect("a run");
+        }
         let create = |index: usize| {
             let paid = fixture.paid_order(ticket_type, 1);
             let owed = fixture.order(ticket_type, 1).id;
@@ -219,6 +233,8 @@ impl Ids {
                 ticket_type: ticket_type.id,
                 unused_event: unused_events[index].id,
                 unused_type,
+                cancelled_event: cancelled[index],
+                refunded_event: refunded[index],
                 discount,
                 pending: fixture.order(ticket_type, 1).id,
                 paid: paid.id,
@@ -237,6 +253,13 @@ impl Ids {
         };
         [0, 1].map(create)
     }
+}
+
+/// An event that is cancelled, with an order that was paid.
+fn cancelled_event(fixture: &Fixture) -> EventId {
+    let event = fixture.event();
+    fixture.paid_order(&fixture.ticket_type(&event, 1250, 10), 1);
+    fixture.set_event_status(event.id, EventStatus::Cancelled).expect("cancelled").id
 }
 
 fn id<T: std::str::FromStr>(text: &str) -> T {
@@ -270,6 +293,11 @@ impl Operation {
     /// Calls the operation with the first of the resources.
     pub(crate) fn run(&self, resources: &Resources, caller: &Caller) -> Result<Value> {
         (self.call)(&resources.fixture.service, caller, &resources.ids[0])
+    }
+
+    /// The scopes that it needs.
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        [Some(self.scope), self.further_scope].into_iter().flatten().collect()
     }
 
     pub(crate) fn changes(&self) -> bool {

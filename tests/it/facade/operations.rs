@@ -11,7 +11,7 @@ use ticketing::door::{CreateDoorLink, GetEventArrivals, GetRoster, ListDoorLinks
 use ticketing::error::ResourceKind::{
     Discount, DoorLink, Event, Order, Refund, Ticket, TicketType, WebhookEndpoint as Webhook,
 };
-use ticketing::event::{CreateEvent, EventSettings, GetEventSales, ListEvents, UpdateEvent};
+use ticketing::event::{CancelEventOrders, CreateEvent, EventSettings, GetEventSales, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
 use ticketing::organization::Scope;
 use ticketing::payment::{
@@ -45,6 +45,10 @@ operations! { x =>
     Read,        EventsRead,       200, Unknown(Event),      get_event_arrivals(event; GetEventArrivals {});
     Idempotent,  EventsRead,       201, Unknown(Event),      create_report_link(unused_event);
     Write,       EventsWrite,      204, Unknown(Event),      revoke_report_link(event);
+    Idempotent,  OrdersWrite + PaymentsWrite, 202, Unknown(Event), cancel_event_orders(cancelled_event; CancelEventOrders {
+        "refund": true, "reason": x.word,
+    });
+    Read,        OrdersRead,       200, Unknown(Event),      get_cancellation_run(refunded_event);
     Read,        TicketTypesRead,  200, Unknown(Event),      list_ticket_types(event; ListTicketTypes {});
     Idempotent,  TicketTypesWrite, 201, Unknown(Event),      create_ticket_type(event; CreateTicketType {
         "name": "Box", "price": 99.9, "quantity": x.number,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use ticketing::discount::{BasketItem, CreateDiscount, Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use ticketing::discount::{DiscountValue, Percentage};
 use ticketing::door::{CreateDoorLink, UploadScans};
-use ticketing::event::{CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
+use ticketing::event::{CancelEventOrders, CreateEvent, Event, EventSettings, ListEvents, UpdateEvent};
 use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, ShippingAddress};
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, UpdateOrganization};
 use ticketing::payment::{MarkPaid, MarkRefunded, RefundOrder};
@@ -253,6 +253,7 @@ const DOOR_LINK: &[Field] = &[("name", Required, Line(1, 255)), ("until", Nullab
 
 const PAID: &[Field] = &[("note", Nullable, Line(1, 255))];
 
+const CANCEL_ORDERS: &[Field] = &[("refund", Nullable, Flag), ("reason", Nullable, Line(1, 255))];
 const REFUND: &[Field] =
     &[("tickets", Nullable, List(&Id, 1, 500)), ("amount", Nullable, Positive), ("reason", Nullable, Line(1, 255))];
 
@@ -701,6 +702,7 @@ fn each_field_of_each_request_has_exactly_the_limits_of_the_specification() {
     check("UpdateOrganization", read!(UpdateOrganization), &json!({}), ORGANIZATION);
     check("CreateDoorLink", read!(CreateDoorLink), &json!({"name": "Gate"}), DOOR_LINK);
     check("MarkPaid", read!(MarkPaid), &json!({}), PAID);
+    check("CancelEventOrders", read!(CancelEventOrders), &json!({}), CANCEL_ORDERS);
     check("RefundOrder", read!(RefundOrder), &json!({}), REFUND);
     check("MarkRefunded", read!(MarkRefunded), &json!({}), REFUNDED);
 }

@@ -7,7 +7,7 @@ use ticketing::organization::Scope;
 use ticketing::payment::ManualMethod;
 use ticketing::{Caller, Error};
 
-use super::operation::Resources;
+use super::operation::{Operation, Resources};
 use super::operations::OPERATIONS;
 use crate::common::*;
 
@@ -15,8 +15,11 @@ use crate::common::*;
 fn every_operation_needs_its_scope_and_no_other() {
     let resources = Resources::new();
     let before = resources.fixture.all_rows();
-    for operation in OPERATIONS {
-        let (name, scope) = (operation.name, operation.scope);
+    let scopes =
+        |operation: &'static Operation| operation.scopes().into_iter().map(move |scope| (operation.name, scope));
+    for (operation, (name, scope)) in
+        OPERATIONS.iter().flat_map(|operation| scopes(operation).map(move |scope| (operation, scope)))
+    {
         let without = resources.fixture.caller.with_scopes(Scope::ALL.iter().copied().filter(|other| *other != scope));
         assert_eq!(operation.run(&resources, &without), Err(Error::Forbidden(scope)), "{name}");
         assert!(Error::Forbidden(scope).to_string().contains(scope.as_str()));
@@ -24,7 +27,7 @@ fn every_operation_needs_its_scope_and_no_other() {
     assert_eq!(resources.fixture.all_rows(), before);
     for operation in OPERATIONS {
         let resources = Resources::new();
-        let restricted = resources.fixture.caller.with_scopes([operation.scope]);
+        let restricted = resources.fixture.caller.with_scopes(operation.scopes());
         operation.run(&resources, &restricted).expect(operation.name);
     }
 }

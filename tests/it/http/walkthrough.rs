@@ -431,6 +431,31 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("delete_discount", &[&unused], "", None);
     recorder.call("delete_ticket_type", &[&box_seat], "", None);
     recorder.call("delete_event", &[&other], "", None);
+    cancel_event_orders(recorder);
+}
+
+/// Cancels an event with an order that was paid in cash, and its orders.
+fn cancel_event_orders(recorder: &mut Recorder<'_>) {
+    let event = json!({
+        "title": "Autumn Night", "slug": "autumn-night", "startDate": "2100-09-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+        "status": "PUBLISHED",
+    });
+    let event = recorder.create_unrecorded("/v1/events", &event);
+    let path = format!("/v1/events/{}/ticket-types", event.as_str().unwrap());
+    let seat = recorder.create_unrecorded(&path, &json!({"name": "Seat", "price": 20, "quantity": 10}));
+    let order = json!({
+        "eventId": event, "customer": {"name": "Ada Lovelace", "email": "ada@example.com"},
+        "items": [{"ticketId": seat, "quantity": 2}], "payment": "PAID",
+    });
+    recorder.client.post("/v1/orders", &order).expect(201);
+    let path = format!("/v1/events/{}", event.as_str().unwrap());
+    recorder
+        .client
+        .send("PATCH", &path, &["Content-Type: application/json"], br#"{"status": "CANCELLED"}"#)
+        .expect(200);
+    let reason = json!({"refund": true, "reason": "The park is flooded"});
+    recorder.call("cancel_event_orders", &[&event], "", Some(reason));
+    recorder.call("get_cancellation_run", &[&event], "", None);
 }
 
 fn call_webhook_operations(recorder: &mut Recorder<'_>) {

@@ -293,6 +293,11 @@ webhook-subject: UPDATE webhook_notifications SET body = REPLACE(REPLACE(body, '
     '"orderId":null', '"orderId":null,"checkInDate":"2026-06-01T12:00:00.000Z"') WHERE id = (SELECT MAX(event_id) FROM
     webhook_outbox WHERE type = 'ticket.issued'); UPDATE webhook_outbox SET type = 'ticket.checked_in' WHERE id =
     (SELECT MAX(id) FROM webhook_outbox WHERE type = 'ticket.issued')
+cancellation-run: UPDATE cancellation_runs SET organization_id = ANOTHER
+cancellation-run: DELETE FROM work WHERE kind = 'cancel completed orders'
+cancellation-run-refunds: UPDATE refunds SET cancellation_run_id = (SELECT id FROM cancellation_runs) WHERE
+    ORDER('refunded')
+cancellation-run-failures: UPDATE cancellation_runs SET failures = 'secret'
 webhook-body: UPDATE webhook_outbox SET type = 'secret' WHERE id = (SELECT MAX(id) FROM webhook_outbox WHERE type =
     'ticket.issued')
 webhook-subject, webhook-subscription: UPDATE webhook_notifications SET body = REPLACE(REPLACE(body, 'ticket.issued',

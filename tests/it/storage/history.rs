@@ -5,6 +5,7 @@ use std::time::Duration;
 use ticketing::Amount;
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
+use ticketing::event::{CancelEventOrders, EventStatus};
 use ticketing::order::CreateOrder;
 use ticketing::organization::CreateApiKey;
 use ticketing::payment::ManualMethod;
@@ -98,6 +99,9 @@ pub fn fill(fixture: &Fixture) {
     service.check_in_ticket(caller, scan(&issued[0].code)).expect_err("refused and counted");
     add_scans(fixture);
     add_notifications(fixture, &other);
+    let cancelled = fixture.event_with(|new| "Cancelled".clone_into(&mut new.title));
+    fixture.set_event_status(cancelled.id, EventStatus::Cancelled).expect("cancelled");
+    service.cancel_event_orders(caller, cancelled.id, CancelEventOrders::default()).expect("a run");
 }
 
 /// Adds an event with a log of scans: a device has let a holder in and out again.

@@ -9,7 +9,9 @@ use crate::store::order::order_lists;
 use crate::store::order::{order_status, orders};
 use crate::store::sale::event_lists;
 use crate::store::sale::event_sales;
-use crate::store::sale::{customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types};
+use crate::store::sale::{
+    cancellation_runs, customers, discounts, event_cancellations, event_figures, events, order_items, ticket_types,
+};
 use crate::store::tenants::{api_keys, idempotency_records, organization_usage, organizations};
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
@@ -119,6 +121,9 @@ const STATEMENTS: &[Expected] = &[
     (order_status::EXPIRED_USES, &["orders_held_by_discount", "order_items_by_order"]),
     (order_status::IDS_OF_EXPIRED_USES, &["orders_held_by_discount"]),
     (event_cancellations::PENDING, &["orders_held_by_event"]),
+    (cancellation_runs::NEWEST, &["cancellation_runs_of_event", "ticket_types_by_event", "refunds_of_run"]),
+    (cancellation_runs::RUNNING, &["cancellation_runs_of_event"]),
+    (cancellation_runs::COMPLETED, &["orders_by_status"]),
     (checkouts::BY_REFERENCE, &["orders_by_payment"]),
     (checkouts::BY_REPLACED_REFERENCE, &["replaced_checkouts_by_reference"]),
     (mails::OF_CAUSES, &["mails_by_cause"]),
