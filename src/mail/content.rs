@@ -322,13 +322,13 @@ fn of_order(
         item.map_or("", |item| item.ticket_type_name.as_str())
     };
     let count = tickets.len();
-    let shown: Vec<_> = (1..).zip(tickets).filter(|(_, ticket)| is_shown(ticket)).collect();
-    let parts = shown.iter().take(MAX_SHOWN).enumerate().map(|(index, (number, ticket))| {
+    let numbered: Vec<_> = (1..).zip(tickets).filter(|(_, ticket)| is_shown(ticket)).collect();
+    let parts = numbered.iter().take(MAX_SHOWN).enumerate().map(|(index, (number, ticket))| {
         let position = (count > 1).then(|| (words.ticket.position)(*number, count));
         TicketPart::new(ticket, name_of(ticket), position, index, shows, words)
     });
     let parts: Vec<_> = parts.collect();
-    let more = more(shown.len(), parts.len(), words);
+    let more = more(numbered.len(), parts.len(), words);
     (parts, more)
 }
 

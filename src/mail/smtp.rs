@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fluent_uri::Uri;
+use fluent_uri::pct_enc::EStr;
 use lettre::address::Address;
 use lettre::transport::smtp::Error as SmtpError;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
@@ -123,7 +124,7 @@ impl SmtpTransportBuilder {
             return Err(invalid());
         }
         let default_port = if is_implicit { 465 } else { 587 };
-        let port = match authority.port().map(|port| port.as_str()).filter(|port| !port.is_empty()) {
+        let port = match authority.port().map(EStr::as_str).filter(|port| !port.is_empty()) {
             Some(port) => port.parse().map_err(|_| invalid())?,
             None => default_port,
         };

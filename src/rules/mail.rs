@@ -10,7 +10,7 @@ use crate::model::tickets::mail_facts::{MailFacts, MailSubject};
 
 /// The pauses after the first failures.
 const FIRST_PAUSES: [Duration; 4] =
-    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(15), Duration::from_mins(60)];
+    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(15), Duration::from_hours(1)];
 
 /// The pause after each later failure.
 const LATER_PAUSE: Duration = Duration::from_hours(1);

@@ -94,7 +94,13 @@ pub(in crate::sales) fn order_pending(tx: &LockedEvent<'_>, order: MailedOrder<'
     if hold <= reminder * 2 || mailbox(order.customer_email).is_none() {
         return Ok(());
     }
-    mails::remind_at(tx, order.organization, order.event, order.id, tx.now().saturating_add(hold - reminder))
+    mails::remind_at(
+        tx,
+        order.organization,
+        order.event,
+        order.id,
+        tx.now().saturating_add(hold.saturating_sub(reminder)),
+    )
 }
 
 /// The customer is to be reminded of an unpaid order now. Returns whether a mail is sent.
