@@ -66,6 +66,7 @@ pub(in crate::store) trait ReaderPool: Send + Sync {
     fn take(&self) -> Result<Box<dyn BorrowedReader>>;
 
     /// Takes a connection if one is idle, and its look-ups take microseconds.
+    #[cfg(feature = "server")]
     fn take_idle(&self) -> Option<Box<dyn BorrowedReader>>;
 }
 

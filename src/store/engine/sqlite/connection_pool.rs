@@ -78,6 +78,7 @@ impl ReaderPool for ConnectionPool {
         Ok(Box::new(taken))
     }
 
+    #[cfg(feature = "server")]
     fn take_idle(&self) -> Option<Box<dyn BorrowedReader>> {
         Some(Box::new(self.0.try_get()?))
     }

@@ -156,6 +156,7 @@ impl ReaderPool for ReadPool {
     }
 
     /// Each look-up waits for the network.
+    #[cfg(feature = "server")]
     fn take_idle(&self) -> Option<Box<dyn BorrowedReader>> {
         None
     }
