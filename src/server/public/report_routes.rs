@@ -28,15 +28,17 @@ const AGE: Duration = Duration::from_mins(1);
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 
+/// Other paths below that of a report. They are answered here, because the server's response to unknown paths repeats the
+/// path, and with it the token.
+const UNKNOWN_PATH: &str = "/reports/{token}/{*rest}";
+
 pub(in crate::server) fn routes() -> Router<AppState> {
     let not_allowed = async |headers: HeaderMap| refusal(&Problem::method_not_allowed(None), &headers);
-    // Other paths below are answered here, because the server's response to unknown paths repeats the path, and with it
-    // the token.
     let unknown = any(async |headers: HeaderMap| refusal(&Problem::no_such_route(), &headers));
     Router::new()
         .route("/reports/{token}", get(show).fallback(not_allowed))
         .route("/reports/{token}/", get(show).fallback(not_allowed))
-        .route("/reports/{token}/{*rest}", unknown)
+        .route(UNKNOWN_PATH, unknown)
 }
 
 async fn show(State(state): State<AppState>, request: Request) -> Response {
