@@ -109,7 +109,7 @@ fn after_kills_no_mail_is_lost_and_only_those_being_sent_are_repeated() {
     let list = |page| service.list_mails(&caller, ListMails::new().page(page));
     let mails: Vec<_> = page::all(list).map(|mail| mail.expect("a mail")).collect();
     for mail in &mails {
-        let sent = times.get(&mail.id.to_string()).is_some();
+        let sent = times.contains_key(&mail.id.to_string());
         assert_eq!(sent, mail.state == MailState::Sent, "seed {seed}: {mail:?}");
     }
     assert_eq!(times.len(), mails.iter().filter(|mail| mail.state == MailState::Sent).count(), "seed {seed}");

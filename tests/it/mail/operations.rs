@@ -180,9 +180,9 @@ fn settings_have_limits_and_a_revision() {
         assert_eq!(problems(request), [path]);
     }
     let request = UpdateMailSettings::default().mail_intro("Hello\nworld").payment_reminder_minutes(5);
-    let updated = service.update_mail_settings(&caller.if_revision(1), request.clone()).expect("changed");
+    let updated = service.update_mail_settings(caller.if_revision(1), request.clone()).expect("changed");
     assert_eq!((updated.mail_intro.as_deref(), updated.revision), (Some("Hello\nworld"), 2));
-    let refused = service.update_mail_settings(&caller.if_revision(1), request);
+    let refused = service.update_mail_settings(caller.if_revision(1), request);
     assert!(matches!(refused, Err(Error::RevisionMismatch { .. })));
 }
 

@@ -1,5 +1,7 @@
 //! What becomes of a mail: retries, limits, order, and what is not sent any more.
 
+#![expect(clippy::disallowed_methods, reason = "the test waits in real time")]
+
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,7 @@
 //! Mails over SMTP: encryption, credentials, refusals, and relays that hang or end in the middle.
 
+#![expect(clippy::disallowed_methods, reason = "the tests measure the timeouts of real sockets")]
+
 use std::time::{Duration, Instant};
 
 use ticketing::id::{MailId, OrganizationId};

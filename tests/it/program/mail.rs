@@ -1,5 +1,7 @@
 //! The options of mails, and the command `mail-test`.
+
 #![cfg(all(feature = "program", unix))]
+#![expect(clippy::disallowed_methods, reason = "the test waits for a process")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
