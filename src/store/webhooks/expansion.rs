@@ -118,12 +118,15 @@ mod tests {
         let store = Store::in_folder(&folder).unwrap();
         let rows = [
             "INSERT INTO organizations (id, name, currency, timezone, created_at)
-                VALUES (1, 'One', 'EUR', 'UTC', 0), (2, 'Two', 'EUR', 'UTC', 0)",
+                VALUES (1, 'One', 'EUR', 'UTC', 0), (2, 'Two', 'EUR', 'UTC', 0)
+                ON CONFLICT (id) DO NOTHING",
             "INSERT INTO webhook_endpoints (id, organization_id, url, events, enabled, secret, created_at, updated_at)
-                SELECT id, id, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0 FROM organizations",
+                SELECT id, id, 'https://receiver.example/', '[\"ticket.issued\"]', 1, 'whsec_', 0, 0 FROM organizations
+                WHERE id > 0 ON CONFLICT (id) DO NOTHING",
             "INSERT INTO webhook_notifications (id, body, outbox_rows, organization_id, type)
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-                SELECT i, 'body', 1, 1 + i % 2, 'ticket.issued' FROM n",
+                SELECT i, 'body', 1, 1 + i % 2, 'ticket.issued' FROM n WHERE i > 0
+                ON CONFLICT (id) DO NOTHING",
         ];
         store.write(None, move |tx| rows.iter().try_for_each(|sql| tx.execute(sql, &[]))).unwrap();
         let keys = |last: &ExpansionKey| store.read(|tx| next_keys(tx, last)).unwrap();
