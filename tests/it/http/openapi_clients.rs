@@ -205,6 +205,7 @@ fn every_id_and_cursor_has_a_named_schema() {
     }
     let expected = [
         "ApiKeyId",
+        "CancellationRunId",
         "CustomerId",
         "DiscountId",
         "DisputeId",
