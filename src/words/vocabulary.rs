@@ -17,6 +17,7 @@ pub(crate) struct Words {
     pub(crate) form: OrderForm,
     pub(crate) report: Report,
     pub(crate) problems: Problems,
+    #[cfg_attr(not(feature = "mail"), expect(dead_code, reason = "only mails have these words"))]
     pub(crate) mail: Mails,
 }
 
@@ -289,6 +290,7 @@ pub(crate) struct OrderForm {
 
 /// The words of mails.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "mail"), expect(dead_code, reason = "only mails have these words"))]
 pub(crate) struct Mails {
     /// The subject of a mail about tickets of an order that stays valid.
     pub(crate) tickets_cancelled: &'static str,
