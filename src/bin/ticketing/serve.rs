@@ -15,7 +15,7 @@ use super::arguments::{LogFormat, ServerSettings, StripeOptions};
 use super::database_option::Database;
 use super::documents::Documents;
 use super::failure::{Failure, usage};
-use super::mail;
+use super::mail::Mails;
 use super::output::print_line;
 use super::stripe;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     start_log(settings.log_format);
     let gateway = Gateway::new(stripe)?;
     let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
-    let mail = mail::options(&settings.mail)?;
+    let mails = Mails::read(&settings.mail)?;
     // The sockets come before the database: if a port is in use, no file is created. The default of the public URL
     // needs the actual port.
     let Bound { listener, address } = Bound::new(settings.listen)?;
@@ -52,12 +52,9 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     if settings.event_pages {
         builder = builder.event_pages();
     }
-    if let Some(mail) = mail {
-        builder = builder.mail(mail);
-    }
     let write_quota = u64::from(settings.write_quota) * 1024 * 1024;
     let service = documents
-        .set((gateway.set)(builder))
+        .set(mails.set((gateway.set)(builder)))
         .order_hold(settings.order_hold)
         .write_quota(Some(write_quota).filter(|quota| *quota > 0))
         .public_url(public_url)
