@@ -38,7 +38,7 @@ const SUBJECT_LENGTH: usize = 150;
 pub(crate) enum Document {
     /// In the attached document.
     Attached,
-    /// Behind the link only: the document is too large, or there is none.
+    /// The mail has only a link: the document is too large to be attached, or there is none.
     Linked,
 }
 

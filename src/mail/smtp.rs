@@ -34,7 +34,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a connection is kept for the next mail.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How many connections there are at most, also those that nobody waits for any more.
+/// The maximum of open connections, including connections whose caller has stopped waiting.
 const MAX_CONNECTIONS: usize = 16;
 
 const INVALID_URL: &str =
@@ -185,7 +185,7 @@ struct Relay {
     timeout: Duration,
     /// The connections that nobody uses.
     idle: Mutex<Vec<Conversation>>,
-    /// How many connections there are, also those that nobody waits for any more.
+    /// The open connections, including connections whose caller has stopped waiting.
     connections: AtomicUsize,
 }
 
@@ -309,7 +309,7 @@ impl Relay {
     }
 }
 
-/// The place of a connection among those that there may be.
+/// Counts a connection as open until it is dropped.
 struct Place(Arc<Relay>);
 
 impl Drop for Place {
