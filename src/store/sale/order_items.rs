@@ -24,11 +24,12 @@ pub(in crate::store) const WITH_NAMES: &str =
     "SELECT i.id, i.order_id, i.ticket_type_id, i.quantity, i.price, i.discount,
         SUBSTR(t.name, 1, 255) AS name
     FROM order_items i JOIN ticket_types t ON t.id = i.ticket_type_id WHERE i.order_id = ?1 ORDER BY i.id";
+/// Few orders have cancelled tickets, and only their tickets are read.
 const CANCELLED_TICKETS: &str = "SELECT order_item_id, earlier FROM (
     SELECT order_item_id, status, ROW_NUMBER() OVER (PARTITION BY order_item_id ORDER BY id) - 1 AS earlier
-    FROM tickets WHERE order_id";
+    FROM tickets WHERE order_id IN (SELECT order_id FROM tickets WHERE status = 'CANCELLED' AND order_id";
 pub(in crate::store) static CANCELLED: LazyLock<ListQuery> =
-    LazyLock::new(|| ListQuery::new(CANCELLED_TICKETS, ") numbered WHERE status = 'CANCELLED'"));
+    LazyLock::new(|| ListQuery::new(CANCELLED_TICKETS, ")) numbered WHERE status = 'CANCELLED'"));
 static OF_ORDERS: LazyLock<ListQuery> = LazyLock::new(|| ListQuery::new(BY_ORDERS, "ORDER BY id"));
 
 row_struct! {
