@@ -14,7 +14,7 @@ pub fn connect(path: &Path) -> Connection {
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
-             PRAGMA cache_size = -32768;",
+             PRAGMA cache_size = -4096;",
         )
         .expect("known pragmas");
     connection.set_prepared_statement_cache_capacity(256);
