@@ -10,6 +10,7 @@ mod door_link;
 #[cfg(feature = "exports")]
 mod export;
 mod failure;
+mod log_lines;
 mod mail;
 mod option_values;
 mod output;

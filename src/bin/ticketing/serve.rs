@@ -15,6 +15,7 @@ use super::arguments::{LogFormat, ServerSettings, StripeOptions};
 use super::database_option::Database;
 use super::documents::Documents;
 use super::failure::{Failure, usage};
+use super::log_lines::{LogLines, LogThread};
 use super::mail::Mails;
 use super::output::print_line;
 use super::stripe;
@@ -32,7 +33,7 @@ pub(crate) fn run(database: Database, settings: ServerSettings) -> Result<(), Fa
     if settings.sandbox && stripe.is_some() {
         return Err(usage("--sandbox and --stripe-key-file exclude each other"));
     }
-    start_log(settings.log_format);
+    let _log = start_log(settings.log_format)?;
     let gateway = Gateway::new(stripe)?;
     let documents = Documents::read(settings.fonts.as_deref(), settings.paper)?;
     let mails = Mails::read(&settings.mail)?;
@@ -196,16 +197,18 @@ impl Bound {
 }
 
 /// Starts logging to standard error: one line per request, and errors. If standard error cannot be written, log lines
-/// are dropped and requests are still served.
-fn start_log(format: LogFormat) {
-    let log = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(tracing::Level::INFO)
-        .log_internal_errors(false);
+/// are dropped and requests are still served. The last lines are written when the result is dropped.
+fn start_log(format: LogFormat) -> Result<LogThread, Failure> {
+    let lines = LogLines::default();
+    let thread = lines.start(std::io::stderr());
+    let thread = thread.map_err(|error| Failure::Run(format!("cannot start a thread: {error}")))?;
+    let log =
+        tracing_subscriber::fmt().with_writer(lines).with_max_level(tracing::Level::INFO).log_internal_errors(false);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
+    Ok(thread)
 }
 
 /// Prints the address of the server with its pages, and that of the metrics if it is another one. If the database is new, creates an
