@@ -89,10 +89,14 @@ fn check_open(state: &State, session: &str) -> Result<(), NotPayable> {
     }
 }
 
-/// Creates the PaymentIntent of a session, or returns the one of an earlier attempt.
+/// Creates the PaymentIntent of a session, or returns the one of an earlier attempt, which is over what the session is over
+/// now.
 fn create_intent(state: &mut State, session: &str) -> String {
-    if let Some(existing) = state.get(session).hidden["intent"].as_str() {
-        return existing.to_owned();
+    let stored = state.get(session);
+    if let Some(existing) = stored.hidden["intent"].as_str().map(str::to_owned) {
+        let fields = json!({ "amount": stored.value["amount_total"], "currency": stored.value["currency"] });
+        state.change(&existing, &fields);
+        return existing;
     }
     let id = state.new_id("pi_3", 24);
     let stored = state.get(session);
