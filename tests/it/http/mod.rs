@@ -22,6 +22,7 @@ mod link_versions;
 mod locked_event;
 mod log;
 mod metrics;
+mod next_request;
 mod openapi_bounds;
 mod openapi_clients;
 mod openapi_examples;
