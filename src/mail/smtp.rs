@@ -347,10 +347,14 @@ fn address(text: &str) -> Option<Address> {
     text.parse().ok()
 }
 
+/// The codes with which a relay asks for credentials or for TLS (RFC 3207, RFC 4954). They concern all mails.
+const NOT_LOGGED_IN: [u16; 3] = [530, 534, 538];
+
 /// What the relay has answered to a command about a mail: refused for good, or that it may be tried again.
 fn refused(error: &SmtpError, for_good: fn(String) -> MailError) -> MailError {
     let text = text_of(error);
-    if error.is_permanent() { for_good(text) } else { MailError::Unavailable(text) }
+    let is_about_login = error.status().is_some_and(|code| NOT_LOGGED_IN.contains(&u16::from(code)));
+    if error.is_permanent() && !is_about_login { for_good(text) } else { MailError::Unavailable(text) }
 }
 
 /// The code and the text of the relay, or what went wrong.

@@ -24,6 +24,8 @@ use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 #[cfg(feature = "mail")]
 use crate::store::lists::pages::read_page;
 #[cfg(feature = "mail")]
+use crate::store::newest_id::first_kept;
+#[cfg(feature = "mail")]
 use crate::store::work::ClaimedWork;
 use crate::store::work::{self, KeyedWork};
 use crate::store::{Bind, LockedEvent, Transaction};
@@ -33,6 +35,10 @@ pub(crate) const SEND: &str = "mail";
 
 /// The kind of work that causes a reminder of an unpaid order. Its key is the id of the order.
 pub(crate) const REMIND: &str = "remind";
+
+/// How many old mails one transaction deletes. Other writers wait for as long as this takes.
+#[cfg(feature = "mail")]
+const BATCH: i64 = 1000;
 
 const INSERT: &str =
     "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
@@ -185,6 +191,13 @@ const EXISTS: &str = "SELECT 1 FROM mails WHERE id = ?1 AND organization_id = ?2
 #[cfg(feature = "mail")]
 const FINISH: &str = "UPDATE mails SET state = ?2, sent_at = ?3, last_answer = ?4
     WHERE id = ?1 AND state || '' = 'WAITING'";
+// Ids contain the time of creation, so mails are selected by id. Waiting ones are never deleted here.
+#[cfg(feature = "mail")]
+pub(in crate::store) const OLD: &str =
+    "SELECT id FROM mails WHERE id < ?1 AND state || '' <> 'WAITING' ORDER BY id LIMIT ?2";
+#[cfg(feature = "mail")]
+pub(in crate::store) const DELETE_OLD: &str = "DELETE FROM mails
+    WHERE id IN (SELECT id FROM mails WHERE id < ?1 AND state || '' <> 'WAITING' ORDER BY id LIMIT ?2)";
 #[cfg(feature = "mail")]
 const ANSWERED: &str = "UPDATE mails SET last_answer = ?2 WHERE id = ?1";
 #[cfg(feature = "mail")]
@@ -291,6 +304,23 @@ pub(crate) fn give_up(
         work::done(tx, claimed)?;
     }
     Ok(())
+}
+
+/// Whether there are mails that are old enough to be deleted.
+#[cfg(feature = "mail")]
+pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
+    tx.exists(OLD, &[first_kept(tx, kept).into(), Bind::Int(1)])
+}
+
+/// Deletes a batch of old mails. Returns how many. Deletes nothing while another process does.
+#[cfg(feature = "mail")]
+pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(0);
+    }
+    let first_kept = first_kept(tx, kept);
+    let delete = |part: i64| tx.execute_counted(DELETE_OLD, &[first_kept.into(), part.into()]);
+    Ok(tx.in_parts(BATCH, delete)?.rows)
 }
 
 /// Records what the relay said, and lets the mail be sent again after this time.

@@ -38,6 +38,7 @@ const STATEMENTS: &[Expected] = &[
     (organization_usage::ORDERS, &["orders_by_organization"]),
     (organization_usage::TICKETS, &["tickets_by_organization"]),
     (organization_usage::SCANS, &["events_by_organization", "scans_of_event"]),
+    (organization_usage::MAILS, &["mails_by_organization"]),
     (events::ALL, &["events_by_organization"]),
     (events::IDS, &["events_by_organization"]),
     (events::BY_SLUG, &["events_by_slug"]),
@@ -131,6 +132,10 @@ const STATEMENTS: &[Expected] = &[
     (mails::LIST, &["mails_by_organization"]),
     #[cfg(feature = "mail")]
     (mails::LIST_OF_ORDER, &["mails_by_order"]),
+    #[cfg(feature = "mail")]
+    (mails::OLD, &[]),
+    #[cfg(feature = "mail")]
+    (mails::DELETE_OLD, &[]),
     #[cfg(feature = "mail")]
     (mails::EARLIER, &["mails_by_order", "work_by_key"]),
     #[cfg(feature = "mail")]
