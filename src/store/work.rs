@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "mail")]
+use crate::error::Error;
 use crate::error::Result;
 use crate::model::values::id::{EventId, NotificationId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -112,6 +114,14 @@ row_struct! {
         /// Attempts that were started before this one.
         pub(crate) attempts: i64,
         pub(crate) created_at: Timestamp,
+    }
+}
+
+impl Work {
+    /// The event that it is about, if its kind is about events only.
+    #[cfg(feature = "mail")]
+    pub(crate) fn event(&self) -> Result<EventId> {
+        self.event_id.ok_or_else(|| Error::Internal(format!("work of the kind {} has no event", self.kind)))
     }
 }
 

@@ -7,6 +7,10 @@ use crate::environment::{Clock, Locked, SystemClock};
 use crate::model::sale::mail::Mail;
 use crate::model::values::id::OrganizationId;
 
+/// How long a claim lasts: longer than it takes to render and send a mail. If the process ends meanwhile, the mail is sent
+/// after this time.
+pub(super) const LEASE: Duration = Duration::from_mins(1);
+
 /// For how long no further problem of the relay is logged.
 const LOG_PAUSE: Duration = Duration::from_mins(1);
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::mail_work::{LEASE, event_of};
+use super::mail_pace::LEASE;
 use crate::sales::orders::payment_reminders;
 use crate::service::opening::close::WeakTicketingService;
 use crate::store::order::mails::REMIND;
@@ -36,7 +36,7 @@ impl Kind for Reminders {
     fn attempt(&self, claimed: &ClaimedWork) -> Outcome {
         let Some(service) = self.service.upgrade() else { return Outcome::NotNow };
         let work = claimed.clone();
-        let reminded = event_of(claimed).and_then(|event| {
+        let reminded = claimed.work.event().and_then(|event| {
             let store = service.store_in_operation();
             store
                 .write_event(claimed.work.organization_id, event.into(), move |tx| payment_reminders::remind(tx, &work))

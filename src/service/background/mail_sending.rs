@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::mail_pace::{Pace, Recipients, RelayLog};
-use super::mail_work::{LEASE, event_of};
+use super::mail_pace::{LEASE, Pace, Recipients, RelayLog};
 use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::mail::{self, MailError, MailOptions, MailReceipt, OutgoingMail, ascii_address};
@@ -274,7 +273,7 @@ fn record(
     claimed: &ClaimedWork,
     write: impl Fn(&LockedEvent<'_>) -> Result<()> + Send + 'static,
 ) -> Result<()> {
-    let (organization, event) = (claimed.work.organization_id, event_of(claimed)?);
+    let (organization, event) = (claimed.work.organization_id, claimed.work.event()?);
     service.store_in_operation().write_event(organization, event.into(), write)
 }
 

@@ -1,7 +1,6 @@
 //! The queues of mails: what is sent, and the reminders that are caused.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::mail_reminders::Reminders;
 use super::mail_sending::Mails;
@@ -10,16 +9,10 @@ use crate::environment::Locked;
 use crate::error::{Error, Result};
 use crate::mail;
 use crate::model::tickets::mail_facts::{MailFacts, MailSubject};
-use crate::model::values::id::EventId;
 use crate::service::TicketingService;
-use crate::store::work::ClaimedWork;
 use crate::work::background_threads::MaintenanceGuard;
 use crate::work::queues::{Queue, Queues};
 use crate::work::workers;
-
-/// How long a claim lasts: longer than it takes to render and send a mail. If the process ends meanwhile, the mail is sent
-/// after this time.
-pub(super) const LEASE: Duration = Duration::from_mins(1);
 
 impl TicketingService {
     /// The mails that this process sends, and the reminders that it causes.
@@ -73,9 +66,4 @@ impl TicketingService {
             Err(error) => Err(error),
         }
     }
-}
-
-/// The event that the work of a mail is about.
-pub(super) fn event_of(claimed: &ClaimedWork) -> Result<EventId> {
-    claimed.work.event_id.ok_or_else(|| Error::Internal("the work of a mail has no event".to_owned()))
 }
