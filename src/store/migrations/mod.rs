@@ -68,6 +68,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0054_mails.sql"),
         include_str!("sqlite/0055_reports.sql"),
         include_str!("sqlite/0056_cancellation_runs.sql"),
+        include_str!("sqlite/0059_sales_figures.sql"),
     ],
 };
 
@@ -93,5 +94,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0023_mails.sql"),
         include_str!("postgres/0024_reports.sql"),
         include_str!("postgres/0025_cancellation_runs.sql"),
+        include_str!("postgres/0028_sales_figures.sql"),
     ],
 };
