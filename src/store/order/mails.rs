@@ -44,7 +44,7 @@ const INSERT: &str =
     "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const OF_CAUSES: &str = "SELECT id, dedup_key, state, created_at FROM mails
-    WHERE organization_id = ?1 AND dedup_key >= ?2 AND dedup_key < ?3 ORDER BY id";
+    WHERE organization_id = ?1 AND dedup_key >= ?2 AND dedup_key < ?3 ORDER BY dedup_key";
 
 /// A mail that is caused now.
 pub(crate) struct NewMail<'a> {
@@ -112,7 +112,7 @@ pub(crate) struct CausedMail {
     pub(crate) created_at: Timestamp,
 }
 
-/// The mails whose causes are this text and a number, the oldest first. The text ends with a colon.
+/// The mails whose causes are this text and a number. The text ends with a colon.
 pub(crate) fn of_causes(
     tx: &Transaction<'_>,
     organization: OrganizationId,
