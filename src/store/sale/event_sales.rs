@@ -187,14 +187,18 @@ pub(crate) fn of_report(
 ) -> Result<ReportedSales> {
     let mut affiliates = ByCode::default();
     let mut discounts = ByCode::default();
-    tx.query_each(DISCOUNTED, &[event.into()], |row| discounts.add(row.get("discount")?, false, decode_sold(row)?))?;
+    tx.query_each(DISCOUNTED, &[event.into()], |row| {
+        discounts.add(row.get("discount")?, false, decode_sold(row)?);
+        Ok(())
+    })?;
     let all = Period { event, from: None, before: None };
     let SalesByQuarter { zone, quarters, .. } =
         by_quarter(tx, organization, all, SOLD_BY_AFFILIATE, |row, is_test, sums| {
             if is_test {
-                discounts.add(row.get("discount")?, true, sums)?;
+                discounts.add(row.get("discount")?, true, sums);
             }
-            affiliates.add(row.get("affiliate")?, is_test, sums)
+            affiliates.add(row.get("affiliate")?, is_test, sums);
+            Ok(())
         })?;
     let other_mode = if mode == PaymentMode::Live { PaymentMode::Test } else { PaymentMode::Live };
     let now = tx.now();
@@ -233,8 +237,8 @@ struct ByCode(BTreeMap<String, SalesByMode>);
 #[cfg(feature = "server")]
 impl ByCode {
     /// Adds sums of all orders with a code, or the part of them that was sold in tests.
-    fn add(&mut self, code: Option<String>, is_test: bool, sums: SalesSums) -> Result<()> {
-        let Some(code) = code else { return Ok(()) };
+    fn add(&mut self, code: Option<String>, is_test: bool, sums: SalesSums) {
+        let Some(code) = code else { return };
         let by_mode = self.0.entry(code).or_default();
         if is_test {
             by_mode.live.subtract_sold(sums);
@@ -242,7 +246,6 @@ impl ByCode {
         } else {
             by_mode.live.add(sums);
         }
-        Ok(())
     }
 
     fn sorted(self, mode: PaymentMode) -> Vec<CodeSums> {
