@@ -215,10 +215,13 @@ fn old_mails_are_deleted_and_a_later_cause_of_the_same_order_is_a_mail_all_the_s
     assert_eq!(mails.of_order(order).iter().map(|mail| mail.id).collect::<Vec<_>>(), [third], "it waits");
 }
 
+/// What happens while the first mail is being sent.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
 /// Lets another process claim the mail while it is being sent: the clock has jumped.
 struct Slow {
     transport: MemoryTransport,
-    meanwhile: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    meanwhile: Meanwhile,
 }
 
 impl MailTransport for Slow {
@@ -234,7 +237,7 @@ impl MailTransport for Slow {
 #[test]
 fn a_mail_that_was_accepted_is_not_sent_again_although_another_process_had_claimed_it() {
     let (transport, other_transport) = (MemoryTransport::default(), MemoryTransport::default());
-    let meanwhile: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+    let meanwhile = Meanwhile::default();
     let slow = Slow { transport: transport.clone(), meanwhile: Arc::clone(&meanwhile) };
     let with_mails = |builder: Builder, options| {
         builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)
