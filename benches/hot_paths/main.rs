@@ -32,6 +32,8 @@ mod http;
 #[cfg(feature = "server")]
 mod http_by_hand;
 mod large_store;
+#[cfg(feature = "smtp")]
+mod mails;
 mod notifications;
 mod orders;
 #[cfg(feature = "postgres")]
@@ -40,6 +42,7 @@ mod ratio;
 mod reads;
 #[cfg(feature = "stripe")]
 mod reconcile;
+mod reports;
 mod retries;
 mod summary;
 mod webhooks;
@@ -64,9 +67,12 @@ fn main() {
     check_in::bench(&mut bench);
     reads::bench(&mut bench);
     summary::bench(&mut bench);
+    reports::bench(&mut bench);
     #[cfg(feature = "exports")]
     exports::bench(&mut bench);
     webhooks::bench(&mut bench);
+    #[cfg(feature = "smtp")]
+    mails::bench(&mut bench);
     #[cfg(feature = "stripe")]
     reconcile::bench(&mut bench);
     #[cfg(feature = "server")]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::addresses::mailbox_of;
 use super::transport::MailTransport;
@@ -16,6 +17,12 @@ const PER_ADDRESS: u32 = 10;
 /// How many mails an organization sends in an hour.
 const PER_ORGANIZATION: u32 = 5_000;
 
+/// How long the rows of mails are kept.
+const RETENTION: Duration = Duration::from_hours(365 * 24);
+
+/// The shortest retention: resends are counted over a day.
+const DAY: Duration = Duration::from_hours(24);
+
 /// How a service sends mails: see [`Builder::mail`](crate::Builder::mail).
 #[derive(Clone)]
 pub struct MailOptions {
@@ -25,6 +32,7 @@ pub struct MailOptions {
     pub(crate) per_second: u32,
     pub(crate) per_address: u32,
     pub(crate) per_organization: u32,
+    pub(crate) retention: Duration,
     pub(crate) has_threads: bool,
 }
 
@@ -50,6 +58,7 @@ impl MailOptions {
             per_second: PER_SECOND,
             per_address: PER_ADDRESS,
             per_organization: PER_ORGANIZATION,
+            retention: RETENTION,
             has_threads: true,
         }
     }
@@ -83,6 +92,14 @@ impl MailOptions {
         self
     }
 
+    /// Sets how long it stays listed what became of a mail, and to which address it went. Default: 365 days; minimum: one
+    /// day. A mail that waits is kept.
+    #[must_use]
+    pub fn retention(mut self, kept: Duration) -> Self {
+        self.retention = kept;
+        self
+    }
+
     /// Sets whether threads of the service send mails. Default: `true`. Without them,
     /// [`deliver_due_mails`](crate::TicketingService::deliver_due_mails) does.
     #[must_use]
@@ -100,5 +117,6 @@ impl MailOptions {
         errors.check(self.per_second > 0, "mail.per_second", "must be at least 1");
         errors.check(self.per_address > 0, "mail.per_address_and_hour", "must be at least 1");
         errors.check(self.per_organization > 0, "mail.per_organization_and_hour", "must be at least 1");
+        errors.check(self.retention >= DAY, "mail.retention", "must be at least a day");
     }
 }

@@ -7,7 +7,7 @@
 use std::error::Error as _;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -151,6 +151,7 @@ impl SmtpTransportBuilder {
             timeout: self.timeout,
             idle: Mutex::default(),
             connections: AtomicUsize::default(),
+            numbers: AtomicU64::default(),
         };
         Ok(SmtpTransport { relay: Arc::new(relay) })
     }
@@ -187,10 +188,13 @@ struct Relay {
     idle: Mutex<Vec<Conversation>>,
     /// The open connections, including connections whose caller has stopped waiting.
     connections: AtomicUsize,
+    /// Counts up with each connection.
+    numbers: AtomicU64,
 }
 
 /// The thread of a connection. It ends when this is dropped, or after some time without mails.
 struct Conversation {
+    number: u64,
     jobs: Sender<Job>,
 }
 
@@ -226,7 +230,7 @@ impl Relay {
         while let Some(conversation) = self.pop_idle() {
             match conversation.jobs.send(job) {
                 Ok(()) => return Ok(conversation),
-                // Its thread has just ended.
+                // Its thread has ended.
                 Err(mpsc::SendError(unsent)) => job = unsent,
             }
         }
@@ -236,23 +240,36 @@ impl Relay {
         }
         let place = Place(Arc::clone(self));
         let (jobs, received) = mpsc::channel();
-        let run = move || place.0.converse(&received);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let run = move || place.0.converse(number, &received);
         let started = std::thread::Builder::new().name("ticketing-smtp".to_owned()).spawn(run);
         let no_thread = |error| MailError::Unavailable(format!("no thread could be started: {error}"));
         started.map_err(no_thread)?;
         let lost = |_| MailError::Unavailable("the connection has ended".to_owned());
         jobs.send(job).map_err(lost)?;
-        Ok(Conversation { jobs })
+        Ok(Conversation { number, jobs })
     }
 
     fn pop_idle(&self) -> Option<Conversation> {
         self.idle.locked().pop()
     }
 
+    /// Ends a conversation that nobody uses. Returns `false` if somebody has just taken it for a mail.
+    fn end(&self, number: u64) -> bool {
+        let mut idle = self.idle.locked();
+        let position = idle.iter().position(|conversation| conversation.number == number);
+        position.map(|position| idle.swap_remove(position)).is_some()
+    }
+
     /// Sends mails over one connection, until none has come for some time.
-    fn converse(&self, jobs: &Receiver<Job>) {
+    fn converse(&self, number: u64, jobs: &Receiver<Job>) {
         let mut connection = None;
-        while let Ok(Job { mail, result }) = jobs.recv_timeout(IDLE) {
+        loop {
+            let Job { mail, result } = match jobs.recv_timeout(IDLE) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) if !self.end(number) => continue,
+                Err(_) => break,
+            };
             let sent = self.send_over(&mut connection, &mail);
             // Nobody waits any more if it has taken too long.
             if result.send((sent, connection.is_some())).is_err() {
@@ -347,10 +364,14 @@ fn address(text: &str) -> Option<Address> {
     text.parse().ok()
 }
 
+/// The codes with which a relay asks for credentials or for TLS (RFC 3207, RFC 4954). They concern all mails.
+const NOT_LOGGED_IN: [u16; 3] = [530, 534, 538];
+
 /// What the relay has answered to a command about a mail: refused for good, or that it may be tried again.
 fn refused(error: &SmtpError, for_good: fn(String) -> MailError) -> MailError {
     let text = text_of(error);
-    if error.is_permanent() { for_good(text) } else { MailError::Unavailable(text) }
+    let is_about_login = error.status().is_some_and(|code| NOT_LOGGED_IN.contains(&u16::from(code)));
+    if error.is_permanent() && !is_about_login { for_good(text) } else { MailError::Unavailable(text) }
 }
 
 /// The code and the text of the relay, or what went wrong.

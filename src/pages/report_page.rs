@@ -285,6 +285,8 @@ impl Writer<'_> {
         let mut head = vec![first_column, words.orders, self.words.event.tickets];
         head.extend(with_sum.then_some(words.sum));
         head.extend([words.revenue, self.words.receipt.refunded]);
+        let any_cancelled = sums.iter().any(|sums| sums.cancelled > 0);
+        head.extend(any_cancelled.then_some(words.cancelled));
         let rows = ranges.iter().zip(&sums).zip(&totals).filter(|((_, sums), _)| {
             // Tickets without an order are not in this table.
             **sums != SalesSums { issued: sums.issued, ..SalesSums::default() }
@@ -293,6 +295,7 @@ impl Writer<'_> {
             let mut row = vec![label(range.start), self.count(sums.orders), self.count(sums.tickets)];
             row.extend(with_sum.then(|| self.count(*total)));
             row.extend([self.money(sums.revenue), self.money(sums.refunded)]);
+            row.extend(any_cancelled.then(|| self.count(sums.cancelled)));
             row
         });
         Drawing {

@@ -7,6 +7,7 @@ use crate::model::sale::mail::MailKind;
 use crate::model::sale::order::OrderStatus;
 use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::mail_facts::{MailFacts, MailSubject};
+use crate::model::values::timestamp::Timestamp;
 
 /// The pauses after the first failures.
 const FIRST_PAUSES: [Duration; 4] =
@@ -34,7 +35,7 @@ pub(crate) fn delay_after(failures: i64) -> Option<Duration> {
 }
 
 /// Why a mail is not sent any more. `None` if it still says what is true.
-pub(crate) fn reason_to_drop(facts: &MailFacts) -> Option<&'static str> {
+pub(crate) fn reason_to_drop(facts: &MailFacts, now: Timestamp) -> Option<&'static str> {
     if !facts.settings.mail_enabled {
         return Some("mail is switched off");
     }
@@ -47,9 +48,12 @@ pub(crate) fn reason_to_drop(facts: &MailFacts) -> Option<&'static str> {
             no_ticket_left(event, order.tickets().map(|ticket| ticket.status))
         }
         (MailSubject::Order(order), MailKind::PaymentReminder) => {
-            let is_payable =
-                order.page.order.status == OrderStatus::Pending && order.page.event.status != EventStatus::Cancelled;
-            (!is_payable).then_some("the order is not pending any more")
+            let page = &order.page;
+            if page.order.status != OrderStatus::Pending || page.event.status == EventStatus::Cancelled {
+                return Some("the order is not pending any more");
+            }
+            let is_over = page.receipt.details.hold_until.is_some_and(|until| until <= now);
+            is_over.then_some("the order has expired")
         }
         (MailSubject::Tickets(tickets), MailKind::Tickets) => {
             no_ticket_left(&tickets.first()?.event, tickets.iter().map(|linked| linked.ticket.status))

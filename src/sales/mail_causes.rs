@@ -138,7 +138,7 @@ fn cancelled(tx: &LockedEvent<'_>, order: MailedOrder<'_>, delay: Duration) -> R
             return Ok(());
         }
     }
-    let cause = format!("{beginning}{}", earlier.len() + 1);
+    let cause = mails::next_cause(&beginning, &earlier);
     insert(tx, &NewMail { delay, ..order.mail(MailKind::OrderCancelled, &cause) })
 }
 

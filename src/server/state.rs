@@ -11,11 +11,15 @@ use super::http::blocking::BlockingService;
 use super::http::held_bytes::HeldBytes;
 use super::http::rate_limit::RateLimits;
 use super::http::refusal_log::RefusalLog;
+#[cfg(feature = "event-pages")]
+use super::http::representation::Representation;
 use super::options::ServerOptions;
 use super::prometheus::metrics::Metrics;
 use super::public::files::Files;
 use super::public::page_cache::PageCache;
 use crate::fair::InUse;
+use crate::model::sale::event_report::EventReport;
+use crate::model::tickets::arrivals::EventArrivals;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;
@@ -42,8 +46,11 @@ pub(super) struct ServerState {
     #[cfg(feature = "documents")]
     pub(super) page_tags: RandomState,
     pub(super) files: Files,
-    /// Pages of events, and reports.
-    pub(super) kept_pages: PageCache,
+    /// Pages of events.
+    #[cfg(feature = "event-pages")]
+    pub(super) kept_pages: PageCache<Representation>,
+    /// What reports show.
+    pub(super) kept_reports: PageCache<Arc<EventReport<EventArrivals>>>,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     pub(super) public_path: String,
@@ -59,7 +66,9 @@ impl ServerState {
             client_address_header: options.client_address_header.clone(),
             limits: RateLimits::new(options),
             files: Files::default(),
+            #[cfg(feature = "event-pages")]
             kept_pages: PageCache::default(),
+            kept_reports: PageCache::default(),
             refusal_log: RefusalLog::default(),
             memory: HeldBytes::new(512 << 20, usize::MAX),
             #[cfg(feature = "exports")]

@@ -1,6 +1,10 @@
-//! The newest id in the database, after which new ids continue.
+//! The newest id in the database, after which new ids continue, and the ids of old rows: an id contains the time of its
+//! creation.
+
+use std::time::Duration;
 
 use super::Transaction;
+use crate::environment::first_of;
 use crate::error::Result;
 
 // Each of these is a look-up at the end of a table.
@@ -17,4 +21,12 @@ const NEWEST: &str = "SELECT MAX(id) AS id FROM (SELECT MAX(id) AS id FROM organ
 /// Returns the greatest id of all tables; `None` if they are empty.
 pub(super) fn newest_id(tx: &Transaction<'_>) -> Result<Option<i64>> {
     Ok(tx.query_opt(NEWEST, &[], |row| row.get("id"))?.flatten())
+}
+
+/// Returns the smallest id of a row that is kept, if rows are kept for this time.
+pub(super) fn first_kept(tx: &Transaction<'_>, kept: Duration) -> i64 {
+    match tx.now().checked_sub(kept) {
+        Some(limit) => first_of(limit.saturating_add(Duration::from_millis(1))),
+        None => 0,
+    }
 }

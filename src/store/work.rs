@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "mail")]
+use crate::error::Error;
 use crate::error::Result;
 use crate::model::values::id::{EventId, NotificationId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -44,6 +46,7 @@ pub(in crate::store) const LATER_OF_KIND: &str = "SELECT id, event_id, due_at FR
     WHERE kind = ?1 AND (due_at, id) > (?2, ?3) AND created_at < ?4 AND claim IS NULL ORDER BY due_at, id LIMIT ?5";
 const CANCEL: &str = "DELETE FROM work WHERE kind = ?1 AND key = ?2 AND (claim IS NULL OR due_at <= ?3)";
 const IS_THERE: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2";
+const IS_CLAIMED: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2 AND claim IS NOT NULL";
 const IS_ATTEMPTED: &str = "SELECT 1 FROM work WHERE kind = ?1 AND key = ?2 AND claim IS NOT NULL AND due_at > ?3";
 pub(in crate::store) const WITH_KEY: &str = select!("WHERE kind = ?1 AND key = ?2 AND (due_at <= ?3 OR due_at > ?4)");
 pub(in crate::store) const DUE: &str = select!("WHERE kind = ?1 AND due_at <= ?2 ORDER BY due_at, id LIMIT 1");
@@ -111,6 +114,14 @@ row_struct! {
         /// Attempts that were started before this one.
         pub(crate) attempts: i64,
         pub(crate) created_at: Timestamp,
+    }
+}
+
+impl Work {
+    /// The event that it is about, if its kind is about events only.
+    #[cfg(feature = "mail")]
+    pub(crate) fn event(&self) -> Result<EventId> {
+        self.event_id.ok_or_else(|| Error::Internal(format!("work of the kind {} has no event", self.kind)))
     }
 }
 
@@ -222,6 +233,11 @@ pub(crate) fn is_there(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<boo
 /// Whether an attempt at work about a row is in progress.
 pub(crate) fn is_attempted(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
     tx.exists(IS_ATTEMPTED, &[kind.into(), key.into(), tx.now().into()])
+}
+
+/// Whether an attempt at work about a row has begun, and how it ended is not recorded. Its process may have ended.
+pub(crate) fn is_claimed(tx: &Transaction<'_>, kind: &str, key: i64) -> Result<bool> {
+    tx.exists(IS_CLAIMED, &[kind.into(), key.into()])
 }
 
 /// Adds work about a row, of which there is none.

@@ -100,8 +100,17 @@ pub(crate) struct Counts {
 pub(crate) enum Attempted {
     /// None was due.
     Nothing,
+    /// What is due is done by others, or is of organizations that have as many attempts as they may.
+    Taken,
     Made(Counts),
     PutBack(WorkId),
+}
+
+impl Attempted {
+    /// Whether there was work for this process.
+    pub(crate) const fn is_made(self) -> bool {
+        matches!(self, Self::Made(_) | Self::PutBack(_))
+    }
 }
 
 /// The work of a kind, as this process does it.
@@ -160,7 +169,7 @@ impl Queue {
         let (claim, turn) = writes.store()?.write(None, move |tx| work::claim(tx, queue.of_store(), last, &busy))?;
         self.turn.store(turn.raw(), Ordering::Relaxed);
         match claim {
-            Claim::Nothing => Ok(Attempted::Nothing),
+            Claim::Nothing => Ok(Attempted::Taken),
             Claim::Work(claimed) => self.attempt(writes, &claimed),
             Claim::GivenUp(id) => {
                 let attempts = self.kind.schedule().max_attempts;

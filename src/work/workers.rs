@@ -95,6 +95,8 @@ fn do_all(queue: &Arc<Queue>, writes: &Weak<Writes>, stopping: &AtomicBool) -> b
     {
         match queue.attempt_next(&writes) {
             Ok(Attempted::Nothing) => return true,
+            // Not at once again: this thread would do nothing but look.
+            Ok(Attempted::Taken) => return false,
             Ok(attempted) if put_back.has_again(attempted) => return false,
             Ok(_) => {}
             Err(_) if is_over(&writes) => return false,
@@ -149,13 +151,13 @@ pub(crate) fn do_due(queue: &Arc<Queue>, writes: &Writes, stops: &(dyn Fn() -> b
         let mut put_back = PutBack::default();
         while !stops() {
             let attempted = attempt()?;
-            if attempted == Attempted::Nothing || put_back.has_again(attempted) {
+            if !attempted.is_made() || put_back.has_again(attempted) {
                 break;
             }
         }
         Ok(())
     };
-    if attempt()? != Attempted::Nothing && queue.any_due(writes)? {
+    if attempt()?.is_made() && queue.any_due(writes)? {
         std::thread::scope(|scope| {
             let _this = queue.thread();
             let attempt_all = &attempt_all;

@@ -18,7 +18,7 @@
 //! | `TICKETING_READ_STORES` | `exports sums`: the same, read by Python, DuckDB and openpyxl | stores | 4 |
 //! | `TICKETING_HOSTILE_TEXTS` | `exports hostile_texts`: formulas, quotes and control characters; `event_pages hostile`: markup | texts | 400, 480 |
 //! | `TICKETING_RANDOM_DOCUMENTS` | `documents scripts`: tickets with random texts in all scripts | tickets | 20 |
-//! | `TICKETING_MUTATED_TOKENS` | `documents link_states`: links with changed tokens | tokens | 20,000 |
+//! | `TICKETING_MUTATED_TOKENS` | `documents link_states`, and a tenth of them `reports page`: links with changed tokens | tokens | 20,000 |
 //! | `TICKETING_MONEY_RUNS` | `money runs`: random sales, refunds, disputes and faults against a double-entry book | runs of 48 orders | 8 |
 //! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans, small orders and reads beside expensive requests | seconds, with a limit for the latencies | 200 requests |
 //! | `TICKETING_TERMINATIONS` | `postgres lost_connections`: connections to PostgreSQL are terminated | connections | 100 |

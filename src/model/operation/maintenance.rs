@@ -25,6 +25,8 @@ pub struct MaintenanceReport {
     /// Notifications for handlers that were deleted unprocessed, because no program has had their handler for the
     /// [`webhook_retention`](crate::Builder::webhook_retention).
     pub forgotten_notifications: usize,
+    /// Mails that were deleted at the age of their retention.
+    pub forgotten_mails: usize,
     /// Rows that could not be processed, because they cannot be read or contradict other rows. They are as they were,
     /// and are tried again after a minute. [`check`](crate::TicketingService::check) shows them.
     pub skipped_rows: usize,

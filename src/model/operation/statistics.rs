@@ -52,6 +52,9 @@ text_enum! {
         Dropped = "dropped",
         /// It is tried again.
         Retried = "retried",
+        /// A limit of the hour holds it back. Of an organization at its limit, one of the mails that wait is counted a
+        /// minute.
+        HeldBack = "held-back",
     }
 }
 

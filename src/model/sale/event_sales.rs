@@ -40,7 +40,7 @@ responses! {
     /// The sales of an event over time. All figures are of one snapshot of its orders and tickets.
     ///
     /// An order counts in the interval in which it was completed, and stays there if it is cancelled later. Its refunds
-    /// count in the intervals in which the money went back.
+    /// count in the intervals in which the money went back, and cancelled tickets in those in which they were cancelled.
     pub struct EventSales {
         /// The instant of the snapshot, by the clock of the service.
         pub as_of: Timestamp,
@@ -71,6 +71,8 @@ responses! {
         pub refunded: Amount,
         /// The number of tickets that were issued without an order.
         pub issued: i64,
+        /// The number of tickets that were cancelled in this interval, whenever they were sold or issued.
+        pub cancelled: i64,
     }
 }
 
@@ -82,6 +84,7 @@ pub(crate) struct SalesSums {
     pub(crate) revenue: i64,
     pub(crate) refunded: i64,
     pub(crate) issued: i64,
+    pub(crate) cancelled: i64,
 }
 
 impl SalesSums {
@@ -99,6 +102,7 @@ impl SalesSums {
         self.revenue = self.revenue.saturating_add(other.revenue);
         self.refunded = self.refunded.saturating_add(other.refunded);
         self.issued += other.issued;
+        self.cancelled += other.cancelled;
     }
 }
 
@@ -115,6 +119,13 @@ impl SalesByMode {
         match mode {
             PaymentMode::Live => self.live,
             PaymentMode::Test => self.test,
+        }
+    }
+
+    pub(crate) const fn of_mut(&mut self, mode: PaymentMode) -> &mut SalesSums {
+        match mode {
+            PaymentMode::Live => &mut self.live,
+            PaymentMode::Test => &mut self.test,
         }
     }
 

@@ -190,6 +190,9 @@ pub struct OrganizationUsage {
     /// The rows of the logs of scans.
     #[serde(default)]
     pub scans: u64,
+    /// The mails, as long as they are listed.
+    #[serde(default)]
+    pub mails: u64,
     /// An estimate of the bytes that all this takes in the database file, with its indexes: the lengths of long texts,
     /// and for each row what such a row usually takes. It can be wrong by half. Notifications, which are deleted after
     /// some time, and discounts are not included.

@@ -127,29 +127,29 @@ impl<'t, 'c> Account<'t, 'c> {
     }
 
     /// Records that the gateway has made a refund. `own` is the decision for which it was made, if it is one of this
-    /// service. It pays that one first, and then the oldest. What exceeds all decisions is one of its own.
+    /// service. It pays that one first, and then the oldest. What exceeds all decisions is one of its own, which is
+    /// returned: somebody made it at the gateway.
     pub(in crate::sales) fn succeed(
         &mut self,
         amount: i64,
         reference: Option<&str>,
         own: Option<RefundId>,
         happened_at: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<Option<RefundId>> {
         let preferred = match own {
             Some(id) => self.position(id)?,
             None => None,
         };
         let (_, excess) = allocate(amount, &self.open(), preferred);
-        match preferred {
+        let outside = match preferred {
             Some(index) => {
                 self.refunds[index].promised += excess;
                 self.payment.sums.promised += excess;
+                None
             }
-            None if excess > 0 => {
-                self.insert(&outside(excess, reference, None))?;
-            }
-            None => {}
-        }
+            None if excess > 0 => Some(self.insert(&outside(excess, reference, None))?),
+            None => None,
+        };
         let (parts, _) = allocate(amount, &self.open(), preferred);
         for (index, part) in parts {
             let by = MovedBy::Gateway { reference };
@@ -169,7 +169,7 @@ impl<'t, 'c> Account<'t, 'c> {
         }
         self.figures.refunded += self.counted(amount);
         self.is_checked_later = true;
-        Ok(())
+        Ok(outside)
     }
 
     /// Records that money was returned manually for what is owed: the oldest first, or for this refund only. Returns

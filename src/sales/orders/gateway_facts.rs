@@ -19,6 +19,7 @@ use crate::store::money::{disputes, ledger, payments, refunds};
 use crate::store::order::order_status::OrderState;
 use crate::store::{LockedEvent, Transaction};
 
+use crate::sales::mail_causes;
 use crate::sales::money::money_notifications;
 
 /// The refunds and disputes of a payment, as its gateway lists them.
@@ -61,7 +62,7 @@ fn find_payment(tx: &Transaction<'_>, order: OrderId, named: Option<&str>) -> Re
 /// Records the outcome of a refund.
 ///
 /// One that is pending counts as made: gateways report it once, and then only if it fails. An outside refund that leaves
-/// nothing of the payment of a completed order cancels the order.
+/// nothing of the payment of a completed order cancels the order, and the customer gets a mail of any other.
 fn refund(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
@@ -80,6 +81,7 @@ fn refund(
         ledger::returned_by(tx, account.payment.id, &report.reference, report.refund_id)?;
     let reference = Some(report.reference.as_str());
     let own_id = own.as_ref().map(|refund| refund.id);
+    let mut outside = None;
     match &report.state {
         RefundState::Failed(problem) if !parts.is_empty() => {
             account.fail(reference.filter(|_| has_reference), &parts, Some(problem), report.refund_id)?;
@@ -99,13 +101,16 @@ fn refund(
         },
         // A report from before the failure.
         _ if has_failed(&account, report)? => return Ok(true),
-        _ => account.succeed(amount, reference, own_id, tx.now())?,
+        _ => outside = account.succeed(amount, reference, own_id, tx.now())?,
     }
     let is_outside = own_id.is_none() && !report.has_failed();
-    let nothing_left = is_outside && account.is_returned() && account.payment.purpose == PaymentPurpose::Order;
+    let is_of_order = account.payment.purpose == PaymentPurpose::Order && state.status == OrderStatus::Completed;
+    let nothing_left = is_outside && account.is_returned() && state.paid_by_gateway;
     account.follow()?;
-    if nothing_left && state.paid_by_gateway && state.status == OrderStatus::Completed {
-        order_lifecycle::end(tx, &state, false)?;
+    match outside {
+        _ if is_of_order && nothing_left => order_lifecycle::end(tx, &state, false)?,
+        Some(refund) if is_of_order => mail_causes::refunded(tx, (&state).into(), refund)?,
+        _ => {}
     }
     if is_outside {
         log_outside(tx, order, report);

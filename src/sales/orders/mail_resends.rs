@@ -106,7 +106,7 @@ fn send(tx: &LockedEvent<'_>, resend: &Resend<'_>, request: &ResendTickets) -> R
         order: resend.order,
         tickets: resend.tickets,
         recipient,
-        cause: &format!("{beginning}{}", earlier.len() + 1),
+        cause: &mails::next_cause(&beginning, &earlier),
         delay: Duration::ZERO,
     };
     let id = mails::insert(tx, &new)?;

@@ -1,5 +1,5 @@
-//! Pages that were rendered a short time ago. They are the same for everybody, so that a page that very many look at is
-//! rendered once in this time.
+//! Pages that were rendered a short time ago, and what reports show. They are the same for everybody, so that a page that very
+//! many look at is rendered, or its report read, once in this time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,6 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::environment::Locked;
 use crate::model::values::id::{EventId, OrganizationId};
-use crate::server::http::representation::Representation;
 use crate::server::responses::problem::Problem;
 
 /// The pages that are kept, in bytes.
@@ -20,53 +19,57 @@ const MAX_PAGES: usize = 4096;
 /// Which page it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PageKey {
-    /// The path of the page, or the link that it is of.
+    /// The path of the page, or the event of the report.
     pub(super) path: String,
     pub(super) language: &'static str,
     pub(super) gzip: bool,
 }
 
-/// A page that was rendered.
+/// A page that was rendered, or what a report shows.
 #[derive(Debug, Clone)]
-pub(super) struct KeptPage {
+pub(super) struct KeptPage<P> {
     #[cfg_attr(not(feature = "event-pages"), expect(dead_code, reason = "only views of event pages are counted"))]
     pub(super) event: EventId,
     pub(super) organization: OrganizationId,
-    pub(super) page: Representation,
+    pub(super) page: P,
     /// How many bytes it has.
     pub(super) bytes: usize,
 }
 
 /// A page and when it was rendered. Who has it locked renders it.
-type Slot = Arc<AsyncMutex<Option<(Duration, KeptPage)>>>;
+type Slot<P> = Arc<AsyncMutex<Option<(Duration, KeptPage<P>)>>>;
 
 /// The pages that were rendered last.
-#[derive(Default)]
-pub(in crate::server) struct PageCache(Mutex<Kept>);
+pub(in crate::server) struct PageCache<P>(Mutex<Kept<P>>);
 
-#[derive(Default)]
-struct Kept {
-    pages: HashMap<PageKey, Entry>,
+struct Kept<P> {
+    pages: HashMap<PageKey, Entry<P>>,
     bytes: usize,
     /// Counts up with each use.
     uses: u64,
 }
 
-struct Entry {
-    slot: Slot,
+struct Entry<P> {
+    slot: Slot<P>,
     organization: OrganizationId,
     bytes: usize,
     /// The use of the cache at which it was wanted last.
     used: u64,
 }
 
-impl fmt::Debug for PageCache {
+impl<P> Default for PageCache<P> {
+    fn default() -> Self {
+        Self(Mutex::new(Kept { pages: HashMap::new(), bytes: 0, uses: 0 }))
+    }
+}
+
+impl<P> fmt::Debug for PageCache<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageCache").finish_non_exhaustive()
     }
 }
 
-impl PageCache {
+impl<P: Clone> PageCache<P> {
     /// Returns a page, which `render` renders unless it was rendered within the last `age`. Those who want the same page
     /// meanwhile wait for it. `now` reads a clock that never goes backwards.
     pub(super) async fn get(
@@ -74,8 +77,8 @@ impl PageCache {
         key: PageKey,
         age: Duration,
         now: impl Fn() -> Duration,
-        render: impl AsyncFnOnce() -> Result<KeptPage, Problem>,
-    ) -> Result<KeptPage, Problem> {
+        render: impl AsyncFnOnce() -> Result<KeptPage<P>, Problem>,
+    ) -> Result<KeptPage<P>, Problem> {
         let slot = self.slot(&key);
         let mut kept = slot.lock().await;
         if let Some((rendered_at, page)) = kept.as_ref()
@@ -98,7 +101,7 @@ impl PageCache {
         }
     }
 
-    fn slot(&self, key: &PageKey) -> Slot {
+    fn slot(&self, key: &PageKey) -> Slot<P> {
         let mut kept = self.0.locked();
         kept.uses += 1;
         let used = kept.uses;
@@ -106,7 +109,7 @@ impl PageCache {
             entry.used = used;
             return Arc::clone(&entry.slot);
         }
-        let slot = Slot::default();
+        let slot = Slot::<P>::default();
         // Until the page is rendered, it has no bytes and belongs to nobody.
         let entry = Entry { slot: Arc::clone(&slot), organization: OrganizationId::UNKNOWN, bytes: 0, used };
         kept.pages.insert(key.clone(), entry);
@@ -114,7 +117,7 @@ impl PageCache {
         slot
     }
 
-    fn keep(&self, key: PageKey, slot: &Slot, page: &KeptPage) {
+    fn keep(&self, key: PageKey, slot: &Slot<P>, page: &KeptPage<P>) {
         let mut kept = self.0.locked();
         let entry =
             Entry { slot: Arc::clone(slot), organization: page.organization, bytes: page.bytes, used: kept.uses };
@@ -131,7 +134,7 @@ impl PageCache {
     }
 }
 
-impl Kept {
+impl<P> Kept<P> {
     /// Drops pages until the others have room: those of the organization that uses most, the one first that was not wanted
     /// for longest.
     fn make_room(&mut self) {
@@ -158,6 +161,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
     use super::*;
+    use crate::server::http::representation::Representation;
 
     const AGE: Duration = Duration::from_secs(1);
 
@@ -165,14 +169,14 @@ mod tests {
         PageKey { path: path.to_owned(), language: "en", gzip: false }
     }
 
-    fn page(organization: i64, bytes: usize) -> KeptPage {
+    fn page(organization: i64, bytes: usize) -> KeptPage<Representation> {
         let page = Representation::page(String::new(), false);
         let organization = OrganizationId::from_raw(organization);
         KeptPage { event: EventId::from_raw(1), organization, page, bytes }
     }
 
     /// Whether the cache has a page still, a moment later.
-    async fn is_kept(cache: &PageCache, path: &str) -> bool {
+    async fn is_kept(cache: &PageCache<Representation>, path: &str) -> bool {
         let kept = cache.get(key(path), AGE, || Duration::ZERO, async || Err(Problem::no_such_route())).await;
         kept.is_ok()
     }

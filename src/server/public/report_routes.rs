@@ -1,6 +1,7 @@
 //! The reports of events. There is no API key: the token in the path authorizes the request.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -12,6 +13,10 @@ use axum::routing::{any, get};
 
 use super::page_cache::{KeptPage, PageKey};
 use super::wrong_tokens::refuse;
+use crate::model::sale::event_report::EventReport;
+use crate::model::sale::event_sales::SalesByMode;
+use crate::model::tickets::arrivals::EventArrivals;
+use crate::model::values::timestamp::Timestamp;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::blocking::Class;
 use crate::server::http::query;
@@ -23,7 +28,7 @@ use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
-/// How long a report is sent without being read again. Browsers load it again after the same time.
+/// How long the figures of a report are sent without being read again. Browsers load it again after the same time.
 const AGE: Duration = Duration::from_mins(1);
 
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
@@ -55,7 +60,7 @@ async fn show(State(state): State<AppState>, request: Request) -> Response {
     }
 }
 
-/// Sends the report of a link. Whether the link works is looked up for each request, and the report is kept for a minute.
+/// Sends the report of a link. Whether the link works is looked up for each request, and the figures are kept for a minute.
 async fn page(state: &AppState, head: &Parts) -> Result<Response, Problem> {
     let client = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|client| client.0.ip());
     let token = token(&head.uri);
@@ -74,19 +79,34 @@ async fn page(state: &AppState, head: &Parts) -> Result<Response, Problem> {
     languages.extend(accepted_languages(&head.headers));
     let language = pages::language_for(&languages);
     let gzip = prefers_gzip(&head.headers);
-    let render = async || {
-        let render = move |service: &TicketingService| {
+    let read = async || {
+        let read = move |service: &TicketingService| {
             let report = service.event_report(organization, event)?;
-            let html = pages::report_page(&report, &[language.to_owned()])?;
-            let bytes = html.len();
-            Ok(KeptPage { event, organization, page: Representation::page(html, gzip), bytes })
+            Ok(KeptPage { event, organization, bytes: bytes_of(&report), page: Arc::new(report) })
         };
-        state.service.call(Class::Page, Some(organization), render).await
+        state.service.call(Class::Page, Some(organization), read).await
     };
-    let key = PageKey { path: format!("report {token}"), language, gzip };
-    let kept = state.kept_pages.get(key, AGE, || state.service.service().monotonic(), render).await?;
+    // The figures are the same in each language, and for each link of the event.
+    let key = PageKey { path: event.to_string(), language: "", gzip: false };
+    let kept = state.kept_reports.get(key, AGE, || state.service.service().monotonic(), read).await?;
+    let render = move |_: &TicketingService| {
+        let html = pages::report_page(&kept.page, &[language.to_owned()])?;
+        Ok(Representation::page(html, gzip))
+    };
+    let page = state.service.call(Class::Page, Some(organization), render).await?;
     let holding = state.memory.begin_anonymous(&head.extensions);
-    holding.hold(kept.page.send(&head.headers), false)
+    holding.hold(page.send(&head.headers), false)
+}
+
+/// About how many bytes a report takes in memory.
+fn bytes_of(report: &EventReport<EventArrivals>) -> usize {
+    let arrivals = report.arrivals.as_ref().map_or(0, |arrivals| arrivals.items.len());
+    let quarters = report.sales.quarters.len();
+    // Texts of the event and its ticket types, and names of gates and reasons, are short or few.
+    20_000
+        + report.summary.ticket_types.len() * 1_000
+        + quarters * size_of::<(Timestamp, SalesByMode)>()
+        + arrivals * 500
 }
 
 /// The token in a path, as it is spelled there.

@@ -5,7 +5,6 @@ use crate::model::values::id::WebhookId;
 use crate::service::TicketingService;
 use crate::store::Transaction;
 use crate::store::webhooks::{attempts, expansion};
-use crate::work::queues::Attempted;
 
 /// # Notifications in tests
 impl TicketingService {
@@ -50,7 +49,7 @@ impl TicketingService {
         loop {
             let made_before = made;
             for queue in self.queues() {
-                while !self.writes().is_closing() && queue.attempt_next(self.writes())? != Attempted::Nothing {
+                while !self.writes().is_closing() && queue.attempt_next(self.writes())?.is_made() {
                     made += 1;
                 }
             }

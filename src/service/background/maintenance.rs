@@ -94,6 +94,7 @@ impl TicketingService {
                 forgotten_keys = report.forgotten_keys,
                 forgotten_deliveries = report.forgotten_deliveries,
                 forgotten_notifications = report.forgotten_notifications,
+                forgotten_mails = report.forgotten_mails,
                 skipped_rows = report.skipped_rows,
                 held_back = report.held_back,
                 "maintenance done"
@@ -136,7 +137,7 @@ impl TicketingService {
     /// ```
     pub fn start_maintenance(&self) -> Result<MaintenanceGuard> {
         let mut guard = MaintenanceGuard::default();
-        self.start_steps(&mut guard, &STEPS)?;
+        self.start_steps(&mut guard, STEPS)?;
         self.start_gateway_work(&mut guard)?;
         Ok(guard)
     }

@@ -7,6 +7,8 @@ use crate::service::TicketingService;
 use crate::service::state::downtime::{State, is_record_due};
 use crate::store::maintenance_clock;
 use crate::store::money::checkout_attempts;
+#[cfg(feature = "mail")]
+use crate::store::order::mails;
 use crate::store::order::order_status::{self, ExpiredHold};
 use crate::store::sale::events;
 use crate::store::tenants::idempotency_records;
@@ -44,7 +46,7 @@ impl Step {
 }
 
 /// The steps, in this order.
-pub(in crate::service) const STEPS: [Step; 10] = [
+pub(in crate::service) const STEPS: &[Step] = &[
     // First: what it depends on is when another program has acted on the time, and the next steps act on it.
     Step::new(look_up_after_downtime),
     Step::on_time(expire_orders),
@@ -54,6 +56,8 @@ pub(in crate::service) const STEPS: [Step; 10] = [
     Step::on_time(delete_idempotency_keys),
     Step::on_time(delete_deliveries),
     Step::on_time(delete_notifications),
+    #[cfg(feature = "mail")]
+    Step::on_time(delete_mails),
     Step::new(|service, _| service.store()?.delete_expired()),
     // Last: it may wait for many events.
     Step::new(|service, run| service.inner.store_page_views(&|| run.stops())),
@@ -152,6 +156,19 @@ fn delete_notifications(service: &TicketingService, run: &mut Run<'_>) -> Result
             break;
         }
         run.report.forgotten_notifications += deleted;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "mail")]
+fn delete_mails(service: &TicketingService, run: &mut Run<'_>) -> Result<()> {
+    let Some(retention) = service.inner.mail.as_ref().map(|options| options.retention) else { return Ok(()) };
+    while !run.stops() && service.store()?.read(|tx| mails::any_old(tx, retention))? {
+        let deleted = service.store()?.write(None, move |tx| mails::delete_old(tx, retention))?;
+        if deleted == 0 {
+            break;
+        }
+        run.report.forgotten_mails += deleted;
     }
     Ok(())
 }

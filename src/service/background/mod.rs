@@ -5,6 +5,12 @@ pub(super) mod due_notifications;
 pub(super) mod gateway_work;
 pub(super) mod handler_calls;
 #[cfg(feature = "mail")]
+mod mail_pace;
+#[cfg(feature = "mail")]
+mod mail_reminders;
+#[cfg(feature = "mail")]
+mod mail_sending;
+#[cfg(feature = "mail")]
 pub(super) mod mail_work;
 pub(super) mod maintenance;
 pub(super) mod maintenance_steps;

@@ -81,7 +81,8 @@ pub(super) const ORDERS: RowInvariants = RowInvariants {
 pub(super) const SUMS: RowInvariants = RowInvariants {
     table: "orders",
     key: "o.id",
-    rows: "(SELECT one.id, one.total, one.discounted_amount, one.limited_seats, COUNT(i.id) AS items,
+    rows:
+        "(SELECT one.id, one.total, one.discounted_amount, one.limited_seats, one.ordered_seats, COUNT(i.id) AS items,
             CAST(COALESCE(SUM(i.price * i.quantity - i.discount), 0) AS BIGINT) AS amount,
             CAST(COALESCE(SUM(i.discount), 0) AS BIGINT) AS discount,
             CAST(COALESCE(SUM(i.quantity), 0) AS BIGINT) AS seats
@@ -106,6 +107,11 @@ pub(super) const SUMS: RowInvariants = RowInvariants {
             name: "order-limited-seats",
             sentence: "the seats of an order that count for the limit of its customer must be those of its items",
             is_violated: "o.limited_seats <> o.seats",
+        },
+        RowInvariant {
+            name: "order-seats",
+            sentence: "the number of seats of an order must be that of its items",
+            is_violated: "o.items > 0 AND o.ordered_seats <> o.seats",
         },
     ],
 };

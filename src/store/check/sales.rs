@@ -55,6 +55,12 @@ pub(super) const INVARIANTS: &[Invariant] = &[
                 ELSE start_at + 86400000 END",
     },
     Invariant {
+        name: "report-link",
+        table: "report_links",
+        sentence: "if there is a link to a report, the text must be stored with which links are signed",
+        violations: "SELECT l.event_id AS id FROM report_links l WHERE NOT EXISTS (SELECT 1 FROM link_secret)",
+    },
+    Invariant {
         name: "discount-used-count",
         table: "discounts",
         sentence: "the use count of a discount must be the number of PENDING and COMPLETED orders with it",

@@ -50,6 +50,11 @@ pub(super) const TICKETS: RowInvariants = RowInvariants {
                 OR t.status = 'CHECKED_IN' AND t.check_in_at IS NULL",
         },
         RowInvariant {
+            name: "ticket-cancelled-at",
+            sentence: "only a CANCELLED ticket may have a time of cancellation",
+            is_violated: "t.cancelled_at IS NOT NULL AND t.status <> 'CANCELLED'",
+        },
+        RowInvariant {
             name: "ticket-scans",
             sentence: "a ticket with a scan or a check-in must have a scan count of at least 1, and one with a check-out a check-in",
             is_violated: "t.scan_count < 0

@@ -14,17 +14,21 @@ use crate::model::values::page::Page;
 use crate::model::values::timestamp::Timestamp;
 #[cfg(feature = "mail")]
 use crate::rules::Checked;
+#[cfg(feature = "mail")]
+use crate::store::RowLength;
 use crate::store::columns::Column;
+#[cfg(feature = "mail")]
+use crate::store::columns::columns;
 #[cfg(feature = "mail")]
 use crate::store::lists::list_query::{cursor_bound, limit_plus_one};
 #[cfg(feature = "mail")]
 use crate::store::lists::pages::read_page;
 #[cfg(feature = "mail")]
+use crate::store::newest_id::first_kept;
+#[cfg(feature = "mail")]
 use crate::store::work::ClaimedWork;
 use crate::store::work::{self, KeyedWork};
 use crate::store::{Bind, LockedEvent, Transaction};
-#[cfg(feature = "mail")]
-use crate::store::{Row, RowLength};
 
 /// The kind of work that sends a mail. Its key is the id of the mail.
 pub(crate) const SEND: &str = "mail";
@@ -32,10 +36,14 @@ pub(crate) const SEND: &str = "mail";
 /// The kind of work that causes a reminder of an unpaid order. Its key is the id of the order.
 pub(crate) const REMIND: &str = "remind";
 
+/// How many old mails one transaction deletes. Other writers wait for as long as this takes.
+#[cfg(feature = "mail")]
+const BATCH: i64 = 1000;
+
 const INSERT: &str =
     "INSERT INTO mails (id, organization_id, kind, order_id, ticket_ids, recipient, dedup_key, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO NOTHING";
-pub(in crate::store) const OF_CAUSES: &str = "SELECT id, state, created_at FROM mails
+pub(in crate::store) const OF_CAUSES: &str = "SELECT id, dedup_key, state, created_at FROM mails
     WHERE organization_id = ?1 AND dedup_key >= ?2 AND dedup_key < ?3 ORDER BY dedup_key";
 
 /// A mail that is caused now.
@@ -97,12 +105,14 @@ pub(crate) fn remind_at(
 /// A mail with one of some causes.
 pub(crate) struct CausedMail {
     pub(crate) id: MailId,
+    /// The number of its cause. Old mails are deleted, so it can be greater than the number of mails.
+    number: u64,
     pub(crate) is_waiting: bool,
     #[cfg(feature = "mail")]
     pub(crate) created_at: Timestamp,
 }
 
-/// The mails whose causes begin with this text, which ends with a colon.
+/// The mails whose causes are this text and a number. The text ends with a colon.
 pub(crate) fn of_causes(
     tx: &Transaction<'_>,
     organization: OrganizationId,
@@ -110,9 +120,10 @@ pub(crate) fn of_causes(
 ) -> Result<Vec<CausedMail>> {
     let after = format!("{};", beginning.trim_end_matches(':'));
     tx.query_all(OF_CAUSES, &[organization.into(), beginning.into(), (&after).into()], |row| {
-        let state: String = row.get("state")?;
+        let (cause, state): (String, String) = (row.get("dedup_key")?, row.get("state")?);
         Ok(CausedMail {
             id: row.get("id")?,
+            number: cause.rsplit(':').next().and_then(|number| number.parse().ok()).unwrap_or(0),
             is_waiting: state == "WAITING",
             #[cfg(feature = "mail")]
             created_at: row.get("created_at")?,
@@ -120,9 +131,15 @@ pub(crate) fn of_causes(
     })
 }
 
-/// Whether a mail is being sent now.
+/// The cause of the next mail after these.
+pub(crate) fn next_cause(beginning: &str, earlier: &[CausedMail]) -> String {
+    let last = earlier.iter().map(|mail| mail.number).max().unwrap_or(0);
+    format!("{beginning}{}", last + 1)
+}
+
+/// Whether a process has begun to send a mail, and has not recorded how that ended: what it sends may not tell a new fact.
 pub(crate) fn is_being_sent(tx: &LockedEvent<'_>, id: MailId) -> Result<bool> {
-    work::is_attempted(tx, SEND, id.raw())
+    work::is_claimed(tx, SEND, id.raw())
 }
 
 /// Sets when a mail that waits is due. Returns `false` if it is being sent.
@@ -141,12 +158,19 @@ pub(crate) fn reschedule(
 }
 
 #[cfg(feature = "mail")]
+columns! {
+    select selected_columns!("") { kind, state, order_id, recipient, created_at, sent_at, last_answer }
+
+    read decode(row: &Row<'_>) -> Mail {} and {
+        id: row.get("id")?,
+        ticket_ids: if row.is_null("ticket_ids")? { Vec::new() } else { row.get("ticket_ids")? },
+    }
+}
+
+#[cfg(feature = "mail")]
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, kind, state, order_id, ticket_ids, recipient, created_at, sent_at, last_answer FROM mails ",
-            $rest
-        )
+        concat!("SELECT id, ticket_ids", selected_columns!(), " FROM mails ", $rest)
     };
 }
 
@@ -167,6 +191,13 @@ const EXISTS: &str = "SELECT 1 FROM mails WHERE id = ?1 AND organization_id = ?2
 #[cfg(feature = "mail")]
 const FINISH: &str = "UPDATE mails SET state = ?2, sent_at = ?3, last_answer = ?4
     WHERE id = ?1 AND state || '' = 'WAITING'";
+// Ids contain the time of creation, so mails are selected by id. Waiting ones are never deleted here.
+#[cfg(feature = "mail")]
+pub(in crate::store) const OLD: &str =
+    "SELECT id FROM mails WHERE id < ?1 AND state || '' <> 'WAITING' ORDER BY id LIMIT ?2";
+#[cfg(feature = "mail")]
+pub(in crate::store) const DELETE_OLD: &str = "DELETE FROM mails
+    WHERE id IN (SELECT id FROM mails WHERE id < ?1 AND state || '' <> 'WAITING' ORDER BY id LIMIT ?2)";
 #[cfg(feature = "mail")]
 const ANSWERED: &str = "UPDATE mails SET last_answer = ?2 WHERE id = ?1";
 #[cfg(feature = "mail")]
@@ -179,21 +210,6 @@ pub(in crate::store) const NTH_SENT: &str = "SELECT sent_at FROM mails
 #[cfg(feature = "mail")]
 pub(in crate::store) const NTH_SENT_TO: &str = "SELECT sent_at FROM mails
     WHERE organization_id = ?1 AND recipient = ?4 AND sent_at > ?2 ORDER BY sent_at DESC LIMIT 1 OFFSET ?3";
-
-#[cfg(feature = "mail")]
-fn decode(row: &Row<'_>) -> Result<Mail> {
-    Ok(Mail {
-        id: row.get("id")?,
-        kind: row.get("kind")?,
-        state: row.get("state")?,
-        order_id: row.get("order_id")?,
-        ticket_ids: if row.is_null("ticket_ids")? { Vec::new() } else { row.get("ticket_ids")? },
-        recipient: row.get("recipient")?,
-        created_at: row.get("created_at")?,
-        sent_at: row.get("sent_at")?,
-        last_answer: row.get("last_answer")?,
-    })
-}
 
 /// Returns a mail. `None` if there is none with this id.
 #[cfg(feature = "mail")]
@@ -266,22 +282,45 @@ pub(crate) fn nth_sent_since(
     tx.query_opt(sql, &binds, |row| row.get("sent_at"))
 }
 
-/// Records what became of a mail, and removes its work. Does nothing if this process has lost its claim.
+/// Records that the relay has accepted a mail, and removes its work. That is so whatever became of the claim, so another
+/// process that has it meanwhile does not send the mail once more.
 #[cfg(feature = "mail")]
-pub(crate) fn finish(
+pub(crate) fn sent(tx: &LockedEvent<'_>, id: MailId, answer: &str) -> Result<()> {
+    tx.execute(FINISH, &[id.into(), MailState::Sent.as_str().into(), tx.now().into(), answer.into()])?;
+    work::forget_all(tx, SEND, id.raw())
+}
+
+/// Records that a mail is not sent, and removes its work. Does nothing if this process has lost its claim.
+#[cfg(feature = "mail")]
+pub(crate) fn give_up(
     tx: &LockedEvent<'_>,
     claimed: &ClaimedWork,
     id: MailId,
     state: MailState,
-    answer: &str,
-) -> Result<bool> {
-    if !work::is_held(tx, claimed)? {
-        return Ok(false);
+    reason: &str,
+) -> Result<()> {
+    if work::is_held(tx, claimed)? {
+        tx.execute(FINISH, &[id.into(), state.as_str().into(), Bind::Null, reason.into()])?;
+        work::done(tx, claimed)?;
     }
-    let sent_at = (state == MailState::Sent).then(|| tx.now());
-    tx.execute(FINISH, &[id.into(), state.as_str().into(), sent_at.into(), answer.into()])?;
-    work::done(tx, claimed)?;
-    Ok(true)
+    Ok(())
+}
+
+/// Whether there are mails that are old enough to be deleted.
+#[cfg(feature = "mail")]
+pub(crate) fn any_old(tx: &Transaction<'_>, kept: Duration) -> Result<bool> {
+    tx.exists(OLD, &[first_kept(tx, kept).into(), Bind::Int(1)])
+}
+
+/// Deletes a batch of old mails. Returns how many. Deletes nothing while another process does.
+#[cfg(feature = "mail")]
+pub(crate) fn delete_old(tx: &Transaction<'_>, kept: Duration) -> Result<usize> {
+    if !tx.try_lock_cleanup()? {
+        return Ok(0);
+    }
+    let first_kept = first_kept(tx, kept);
+    let delete = |part: i64| tx.execute_counted(DELETE_OLD, &[first_kept.into(), part.into()]);
+    Ok(tx.in_parts(BATCH, delete)?.rows)
 }
 
 /// Records what the relay said, and lets the mail be sent again after this time.

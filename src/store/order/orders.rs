@@ -43,8 +43,8 @@ const BY_ID: &str = select!("o.id = ?1 AND o.organization_id = ?2");
 pub(in crate::store) const INSERT: &str =
     "INSERT INTO orders (id, organization_id, event_id, customer_id, customer_name, status, hold_until, currency,
         total, discounted_amount, discount_id, discount_code, affiliate_code, details, reference, metadata,
-        completed_at, created_at, updated_at, limited_seats)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19)
+        completed_at, created_at, updated_at, limited_seats, ordered_seats)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20)
     ON CONFLICT (id) DO NOTHING";
 pub(in crate::store) const SEATS_WITH_LIMIT: &str =
     "SELECT CAST(COALESCE(SUM(limited_seats), 0) AS BIGINT) AS seats FROM orders
@@ -125,6 +125,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: NewOrder<'_>) -> Result<Order> {
     let completed_at = if new.hold_until.is_some() { None } else { Some(now) };
     let discount_code = new.discount.map(|discount| discount.code.clone());
     let metadata = new.request.metadata.clone().unwrap_or_default();
+    let ordered_seats: i64 = new.request.items.iter().map(|item| item.quantity).sum();
     let id: OrderId = tx.insert(
         INSERT,
         &[
@@ -146,6 +147,7 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: NewOrder<'_>) -> Result<Order> {
             completed_at.into(),
             now.into(),
             new.limited_seats.into(),
+            ordered_seats.into(),
         ],
     )?;
     Ok(Order {

@@ -29,12 +29,20 @@ const QUARTER: i64 = 900_000;
 
 const EVENT: &str = "SELECT id, currency, timezone FROM events WHERE id = ?1 AND organization_id = ?2";
 
+/// The tickets of an order. Cancelled ones count: they were sold.
+macro_rules! tickets {
+    () => {
+        "CAST(COALESCE(SUM(COALESCE(o.ordered_seats, (SELECT COUNT(*) FROM tickets t WHERE t.order_id = o.id))), 0) AS BIGINT)
+            AS tickets"
+    };
+}
+
 /// Completed orders, grouped by quarters of an hour and further columns.
 macro_rules! sold {
     ($column:literal, $from:literal, $group:literal) => {
         concat!(
-            "SELECT o.completed_at / 900000 AS quarter, COUNT(*) AS orders, CAST(SUM(o.total) AS BIGINT) AS revenue,
-                CAST(SUM((SELECT COUNT(*) FROM tickets t WHERE t.order_id = o.id)) AS BIGINT) AS tickets",
+            "SELECT o.completed_at / 900000 AS quarter, COUNT(*) AS orders, CAST(SUM(o.total) AS BIGINT) AS revenue, ",
+            tickets!(),
             $column,
             " FROM ",
             $from,
@@ -47,30 +55,32 @@ macro_rules! sold {
 pub(in crate::store) const SOLD: &str = sold!("", "orders o WHERE o.event_id = ?1", "");
 #[cfg(feature = "server")]
 pub(in crate::store) const SOLD_BY_AFFILIATE: &str =
-    sold!(", o.affiliate_code AS code", "orders o WHERE o.event_id = ?1", ", o.affiliate_code");
+    sold!(", o.affiliate_code AS affiliate", "orders o WHERE o.event_id = ?1", ", o.affiliate_code");
 /// What was sold in tests. Without a test, it is not read.
 pub(in crate::store) const SOLD_IN_TESTS: &str = sold!(
-    ", o.affiliate_code AS code",
+    ", o.affiliate_code AS affiliate, o.discount_code AS discount",
     "payments p CROSS JOIN orders o
         WHERE p.event_id = ?1 AND p.mode = 'TEST' AND p.purpose = 'ORDER' AND o.id = p.order_id",
-    ", o.affiliate_code"
+    ", o.affiliate_code, o.discount_code"
 );
 #[cfg(feature = "server")]
 /// What was sold with discount codes.
-pub(in crate::store) const DISCOUNTED: &str = "SELECT o.discount_code AS code, COUNT(*) AS orders,
-        CAST(SUM(o.total) AS BIGINT) AS revenue,
-        CAST(SUM((SELECT COUNT(*) FROM tickets t WHERE t.order_id = o.id)) AS BIGINT) AS tickets
-    FROM discounts d CROSS JOIN orders o
+pub(in crate::store) const DISCOUNTED: &str = concat!(
+    "SELECT o.discount_code AS discount, COUNT(*) AS orders, CAST(SUM(o.total) AS BIGINT) AS revenue, ",
+    tickets!(),
+    " FROM discounts d CROSS JOIN orders o
     WHERE d.event_id = ?1 AND o.discount_id = d.id AND o.event_id = ?1 AND o.completed_at IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.purpose = 'ORDER' AND p.mode = ?2)
-    GROUP BY o.discount_code";
+    GROUP BY o.discount_code"
+);
 #[cfg(feature = "server")]
 /// The tickets of the orders that were completed in a short time.
-pub(in crate::store) const SOLD_BETWEEN: &str = "SELECT
-        CAST(COALESCE(SUM((SELECT COUNT(*) FROM tickets t WHERE t.order_id = o.id)), 0) AS BIGINT) AS tickets
-    FROM orders o
+pub(in crate::store) const SOLD_BETWEEN: &str = concat!(
+    "SELECT ",
+    tickets!(),
+    " FROM orders o
     WHERE o.organization_id = ?1 AND o.completed_at >= ?2 AND o.completed_at < ?3 AND o.event_id = ?4
-        AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.purpose = 'ORDER' AND p.mode = ?5)";
+        AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.purpose = 'ORDER' AND p.mode = ?5)"
+);
 pub(in crate::store) const REFUNDED: &str = "SELECT e.happened_at / 900000 AS quarter, p.mode,
         CAST(-SUM(e.amount) AS BIGINT) AS refunded
     FROM ledger_entries e CROSS JOIN payments p
@@ -80,6 +90,15 @@ pub(in crate::store) const REFUNDED: &str = "SELECT e.happened_at / 900000 AS qu
 pub(in crate::store) const ISSUED: &str = "SELECT t.created_at / 900000 AS quarter, COUNT(*) AS issued FROM tickets t
     WHERE t.event_id = ?1 AND t.order_id IS NULL AND t.created_at >= ?2 AND t.created_at < ?3
     GROUP BY t.created_at / 900000";
+/// An earlier version has not recorded when it has cancelled a ticket. The last change of the ticket, or the cancellation of
+/// its order, is then the best that is known.
+pub(in crate::store) const CANCELLED: &str = "SELECT c.at / 900000 AS quarter, c.mode, COUNT(*) AS cancelled
+    FROM (SELECT COALESCE(t.cancelled_at, o.cancelled_at, t.updated_at) AS at, COALESCE(p.mode, 'LIVE') AS mode
+            FROM ticket_types y CROSS JOIN tickets t LEFT JOIN orders o ON o.id = t.order_id
+                LEFT JOIN payments p ON p.order_id = t.order_id AND p.purpose = 'ORDER'
+            WHERE y.event_id = ?1 AND t.event_id = ?1 AND t.ticket_type_id = y.id AND t.status = 'CANCELLED') c
+    WHERE c.at >= ?2 AND c.at < ?3
+    GROUP BY c.at / 900000, c.mode";
 
 /// The sales of an event, in the order of time.
 #[derive(Debug)]
@@ -141,11 +160,12 @@ fn by_quarter(
     }
     tx.query_each(REFUNDED, &binds, |row| {
         let sums = quarters.entry(row.get("quarter")?).or_default();
-        let of_mode = match row.get("mode")? {
-            PaymentMode::Live => &mut sums.live,
-            PaymentMode::Test => &mut sums.test,
-        };
-        of_mode.refunded = row.get("refunded")?;
+        sums.of_mut(row.get("mode")?).refunded = row.get("refunded")?;
+        Ok(())
+    })?;
+    tx.query_each(CANCELLED, &binds, |row| {
+        let sums = quarters.entry(row.get("quarter")?).or_default();
+        sums.of_mut(row.get("mode")?).cancelled = row.get("cancelled")?;
         Ok(())
     })?;
     tx.query_each(ISSUED, &binds, |row| {
@@ -165,25 +185,22 @@ pub(crate) fn of_report(
     event: EventId,
     mode: PaymentMode,
 ) -> Result<ReportedSales> {
-    let mut affiliates: BTreeMap<String, SalesByMode> = BTreeMap::new();
+    let mut affiliates = ByCode::default();
+    let mut discounts = ByCode::default();
+    tx.query_each(DISCOUNTED, &[event.into()], |row| {
+        discounts.add(row.get("discount")?, false, decode_sold(row)?);
+        Ok(())
+    })?;
     let all = Period { event, from: None, before: None };
     let SalesByQuarter { zone, quarters, .. } =
         by_quarter(tx, organization, all, SOLD_BY_AFFILIATE, |row, is_test, sums| {
-            let Some(code) = row.get::<Option<String>>("code")? else { return Ok(()) };
-            let by_mode = affiliates.entry(code).or_default();
             if is_test {
-                by_mode.live.subtract_sold(sums);
-                by_mode.test.add(sums);
-            } else {
-                by_mode.live.add(sums);
+                discounts.add(row.get("discount")?, true, sums);
             }
+            affiliates.add(row.get("affiliate")?, is_test, sums);
             Ok(())
         })?;
-    let affiliates = affiliates.into_iter().map(|(code, sums)| (code, sums.of(mode)));
     let other_mode = if mode == PaymentMode::Live { PaymentMode::Test } else { PaymentMode::Live };
-    let discounts = tx.query_all(DISCOUNTED, &[event.into(), other_mode.as_str().into()], |row| {
-        Ok((row.get::<String>("code")?, decode_sold(row)?))
-    })?;
     let now = tx.now();
     let today = sales_intervals::interval_at(zone, SalesInterval::Day, now).start..now;
     let tickets_in = |range: &Range<Timestamp>| {
@@ -206,10 +223,34 @@ pub(crate) fn of_report(
     Ok(ReportedSales {
         today: tickets_in(&(today.start..end))?,
         week_before: tickets_in(&sales_intervals::week_before(zone, now))?,
-        discounts: CodeSums::sorted(discounts),
-        affiliates: CodeSums::sorted(affiliates),
+        discounts: discounts.sorted(mode),
+        affiliates: affiliates.sorted(mode),
         quarters,
     })
+}
+
+/// Sums by code.
+#[cfg(feature = "server")]
+#[derive(Default)]
+struct ByCode(BTreeMap<String, SalesByMode>);
+
+#[cfg(feature = "server")]
+impl ByCode {
+    /// Adds sums of all orders with a code, or the part of them that was sold in tests.
+    fn add(&mut self, code: Option<String>, is_test: bool, sums: SalesSums) {
+        let Some(code) = code else { return };
+        let by_mode = self.0.entry(code).or_default();
+        if is_test {
+            by_mode.live.subtract_sold(sums);
+            by_mode.test.add(sums);
+        } else {
+            by_mode.live.add(sums);
+        }
+    }
+
+    fn sorted(self, mode: PaymentMode) -> Vec<CodeSums> {
+        CodeSums::sorted(self.0.into_iter().map(|(code, sums)| (code, sums.of(mode))))
+    }
 }
 
 fn decode_sold(row: &Row<'_>) -> Result<SalesSums> {
@@ -245,6 +286,7 @@ pub(crate) fn of_event(
                     revenue: Amount::in_currency(sums.revenue, decimals),
                     refunded: Amount::in_currency(sums.refunded, decimals),
                     issued: sums.issued,
+                    cancelled: sums.cancelled,
                 });
             }
         }

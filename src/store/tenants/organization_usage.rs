@@ -37,6 +37,11 @@ pub(in crate::store) const SCANS: &str = "SELECT COUNT(*) AS rows,
         CAST(SUM(COALESCE(OCTET_LENGTH(s.device), 0)) AS BIGINT) AS bytes
     FROM events e JOIN scans s ON s.event_id = e.id WHERE e.organization_id = ?1";
 
+pub(in crate::store) const MAILS: &str = "SELECT COUNT(*) AS rows,
+        CAST(SUM(OCTET_LENGTH(recipient) * 2 + OCTET_LENGTH(dedup_key) * 2 + COALESCE(OCTET_LENGTH(ticket_ids), 0)
+        + COALESCE(OCTET_LENGTH(last_answer), 0)) AS BIGINT) AS bytes
+    FROM mails WHERE organization_id = ?1";
+
 /// The bytes that a row takes in its table and in its indexes, apart from the texts that are added up. Pages of the
 /// file are about two thirds full.
 const OF_EVENT: u64 = 350;
@@ -46,6 +51,7 @@ const OF_CUSTOMER: u64 = 100;
 const OF_ORDER: u64 = 400;
 const OF_TICKET: u64 = 250;
 const OF_SCAN: u64 = 250;
+const OF_MAIL: u64 = 200;
 
 pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<OrganizationUsage> {
     let mut bytes = 0;
@@ -62,7 +68,8 @@ pub(crate) fn get(tx: &Transaction<'_>, organization: OrganizationId) -> Result<
     let orders = count(ORDERS, OF_ORDER)?;
     let tickets = count(TICKETS, OF_TICKET)?;
     let scans = count(SCANS, OF_SCAN)?;
-    Ok(OrganizationUsage { events, customers, orders, tickets, scans, bytes })
+    let mails = count(MAILS, OF_MAIL)?;
+    Ok(OrganizationUsage { events, customers, orders, tickets, scans, mails, bytes })
 }
 
 /// Lists organizations with what they store, newest first. A page ends early after the organization with which it has
@@ -77,7 +84,7 @@ pub(crate) fn list(
     let mut counted = 0;
     for organization in organizations {
         let usage = get(tx, organization.id)?;
-        counted += usage.events + usage.customers + usage.orders + usage.tickets + usage.scans;
+        counted += usage.events + usage.customers + usage.orders + usage.tickets + usage.scans + usage.mails;
         let id = organization.id;
         data.push(OrganizationWithUsage { organization, usage });
         if counted >= MAX_ROWS && last != Some(id) {

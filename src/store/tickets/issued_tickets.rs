@@ -53,12 +53,13 @@ pub(in crate::store) const BY_CODE: &str = select!("t.code = ?1 AND t.organizati
 pub(in crate::store) const OF_ORDER: &str =
     "SELECT id, order_item_id, code, status, ticket_type_id FROM tickets WHERE order_id = ?1 ORDER BY id";
 // RETURNING has only new values, so the old status is kept in a column.
-const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?3,
+const CANCEL: &str = "UPDATE tickets SET status = 'CANCELLED', cancelled_at = ?3, updated_at = ?3,
         was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
     WHERE id = ?1 AND organization_id = ?2 AND status <> 'CANCELLED'
     RETURNING id, ticket_type_id, order_id, was_checked_in, check_in_at, checked_in_by,
         (SELECT e.has_scan_log FROM events e WHERE e.id = tickets.event_id) AS has_scan_log";
-pub(in crate::store) const CANCEL_OF_ORDER: &str = "UPDATE tickets SET status = 'CANCELLED', updated_at = ?2,
+pub(in crate::store) const CANCEL_OF_ORDER: &str =
+    "UPDATE tickets SET status = 'CANCELLED', cancelled_at = ?2, updated_at = ?2,
         was_checked_in = CASE WHEN status = 'CHECKED_IN' THEN 1 ELSE 0 END
     WHERE order_id = ?1 AND status <> 'CANCELLED'
     RETURNING id, ticket_type_id, order_id, was_checked_in, check_in_at, checked_in_by,

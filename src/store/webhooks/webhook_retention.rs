@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::webhook_notifications;
-use crate::environment::first_of;
 use crate::error::Result;
 use crate::model::values::timestamp::Timestamp;
+use crate::store::newest_id::first_kept;
 use crate::store::{Bind, Query, Transaction};
 
 /// How many rows one transaction deletes. Other writers wait for as long as this takes.
@@ -25,14 +25,6 @@ pub(in crate::store) const OLD_NOTIFICATIONS: &str =
 pub(in crate::store) const DELETE_NOTIFICATIONS: &str = "DELETE FROM webhook_outbox WHERE id IN (
     SELECT id FROM webhook_outbox WHERE state <> 'WAITING' AND finished_at <= ?1 ORDER BY finished_at LIMIT ?2)
     RETURNING event_id";
-
-/// Returns the smallest id of a row that is kept.
-pub(super) fn first_kept(tx: &Transaction<'_>, kept: Duration) -> i64 {
-    match tx.now().checked_sub(kept) {
-        Some(limit) => first_of(limit.saturating_add(Duration::from_millis(1))),
-        None => 0,
-    }
-}
 
 /// Returns the latest time of a row that is deleted, in milliseconds.
 pub(super) fn last_deleted(tx: &Transaction<'_>, kept: Duration) -> i64 {

@@ -319,6 +319,31 @@ fn usage_counts_the_rows_of_one_organization_and_estimates_their_bytes() {
     assert_eq!(fixture.service.get_organization_usage(unknown()), Err(Error::NotFound(ResourceKind::Organization)));
 }
 
+#[cfg(feature = "mail")]
+#[test]
+fn usage_counts_mails() {
+    use ticketing::documents::TicketDocuments;
+    use ticketing::mail::{FolderTransport, MailOptions};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = MailOptions::new(FolderTransport::new(folder.path()), "tickets@example.com").threads(false);
+    let fixture = Fixture::with(|builder| {
+        builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)
+    });
+    let other = fixture.other_organization();
+    let ticket_type = fixture.new_ticket_type(0, 10);
+    let usage = |id| fixture.service.get_organization_usage(id).expect("the usage");
+    for _ in 0..3 {
+        fixture.try_order(&ticket_type, 1).expect("an order");
+    }
+    assert_eq!((usage(fixture.caller.organization()).mails, usage(other.organization()).mails), (3, 0));
+    let bytes = usage(fixture.caller.organization()).bytes;
+    fixture.database().run("DELETE FROM work WHERE kind = 'mail'");
+    fixture.database().run("DELETE FROM mails");
+    let of_mails = bytes - usage(fixture.caller.organization()).bytes;
+    assert!((600..=1800).contains(&of_mails), "{of_mails} bytes for three short rows in six indexes");
+}
+
 #[test]
 fn usage_counts_the_rows_of_the_log_of_scans() {
     let fixture = Fixture::new();

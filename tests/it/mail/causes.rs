@@ -7,7 +7,9 @@ use ticketing::documents::TicketDocuments;
 use ticketing::event::EventSettings;
 use ticketing::mail::{FolderTransport, MailKind, MailState, UpdateMailSettings};
 use ticketing::order::{CreateOrder, NewCustomer};
-use ticketing::payment::{ManualMethod, RefundOrder};
+use ticketing::payment::{
+    CheckoutState, GatewayEvent, GatewayPayment, GatewayRefund, ManualMethod, RefundOrder, RefundState,
+};
 use ticketing::ticket::IssueTickets;
 
 use super::tools::*;
@@ -139,6 +141,35 @@ fn a_cancelled_order_and_a_refund_of_an_amount_are_told() {
     assert_eq!(mails.kinds(cancelled), [(MailKind::Tickets, SENT), (MailKind::OrderCancelled, SENT)]);
     assert_eq!(mails.kinds(refunded), [(MailKind::Tickets, SENT), (MailKind::Refund, SENT)]);
     assert_eq!(mails.kinds(unpaid), []);
+}
+
+#[test]
+fn a_refund_that_was_made_at_the_gateway_is_told_once_and_one_of_all_cancels_the_order() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 100), 2);
+    let report = |event: GatewayEvent| {
+        let notice = Notice::about(&order, event);
+        fixture.gateway.know(&notice);
+        for _ in 0..2 {
+            notice.send(&fixture.service).expect("received");
+        }
+        mails.deliver();
+    };
+    let refund = |reference, cents| GatewayRefund::new(reference, eur(cents), "EUR");
+    report(GatewayEvent::Checkout(CheckoutState::Paid(GatewayPayment::new("pi_1", eur(2500), "EUR"))));
+    report(GatewayEvent::Refund(refund("re_1", 250)));
+    assert_eq!(mails.kinds(order.id), [(MailKind::Tickets, SENT), (MailKind::Refund, SENT)]);
+    // One that this service has asked for was told when it was decided.
+    let own = fixture.refund_amount(order.id, eur(100)).expect("refunded").refund_id.expect("an id");
+    mails.deliver();
+    report(GatewayEvent::Refund(refund("re_2", 100).refund(own)));
+    let told = [(MailKind::Tickets, SENT), (MailKind::Refund, SENT), (MailKind::Refund, SENT)];
+    assert_eq!(mails.kinds(order.id), told);
+    report(GatewayEvent::Refund(refund("re_3", 500).state(RefundState::Failed("closed".to_owned()))));
+    assert_eq!(mails.kinds(order.id), told, "nothing has gone back");
+    report(GatewayEvent::Refund(refund("re_4", 2150)));
+    assert_eq!(mails.kinds(order.id)[3..], [(MailKind::OrderCancelled, SENT)]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::common::issuer::Issuer;
+use crate::common::webhooks::wait_until;
 
 /// What goes wrong on one connection.
 #[derive(Clone)]
@@ -59,6 +60,8 @@ struct Shared {
     faults: Mutex<VecDeque<Option<Fault>>>,
     received: Mutex<Vec<Received>>,
     connections: AtomicUsize,
+    /// The connections that are open.
+    open: AtomicUsize,
 }
 
 /// The configuration of a server with a certificate for this name.
@@ -80,12 +83,17 @@ impl Relay {
             faults: Mutex::default(),
             received: Mutex::default(),
             connections: AtomicUsize::default(),
+            open: AtomicUsize::default(),
         });
         let of_thread = Arc::clone(&shared);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let shared = Arc::clone(&of_thread);
-                std::thread::spawn(move || drop(shared.serve(stream)));
+                shared.open.fetch_add(1, Ordering::AcqRel);
+                std::thread::spawn(move || {
+                    drop(shared.serve(stream));
+                    shared.open.fetch_sub(1, Ordering::AcqRel);
+                });
             }
         });
         Self { address, shared }
@@ -103,6 +111,11 @@ impl Relay {
 
     pub fn received(&self) -> Vec<Received> {
         self.shared.received.lock().expect("mails").clone()
+    }
+
+    /// Waits until no connection is open: until all is received that killed processes have sent.
+    pub fn wait_until_idle(&self) {
+        wait_until("the relay has received everything", || self.shared.open.load(Ordering::Acquire) == 0);
     }
 
     pub fn connections(&self) -> usize {

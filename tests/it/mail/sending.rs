@@ -5,12 +5,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ticketing::Builder;
 use ticketing::documents::TicketDocuments;
 use ticketing::id::MailId;
 use ticketing::mail::{
-    ListMails, MailError, MailKind, MailOptions, MailReceipt, MailState, MailTransport, OutgoingMail,
+    ListMails, MailError, MailKind, MailOptions, MailReceipt, MailState, MailTransport, OutgoingMail, ResendTickets,
     UpdateMailSettings,
 };
+use ticketing::monitoring::MailOutcome;
 use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::ticket_type::CreateTicketType;
 
@@ -157,6 +159,122 @@ fn the_mails_of_an_organization_are_limited_and_those_of_others_are_not() {
     fixture.clock.advance(Duration::from_mins(60));
     mails.deliver();
     assert_eq!(mails.transport.sent().len(), 5);
+}
+
+/// Counts the attempts with this outcome, over all kinds.
+fn counted(mails: &Mails, outcome: MailOutcome) -> u64 {
+    let counts = mails.fixture.service.statistics().mails;
+    counts.iter().filter(|((_, counted), _)| *counted == outcome).map(|(_, times)| times).sum()
+}
+
+#[test]
+fn mails_that_a_limit_holds_back_are_counted_and_those_of_an_organization_wait_a_minute_at_least() {
+    let mails = Mails::with(|options| options.per_organization_and_hour(1));
+    let fixture = &mails.fixture;
+    let free = fixture.ticket_type(&fixture.event(), 0, 100);
+    fixture.order(&free, 1);
+    mails.deliver();
+    assert_eq!((counted(&mails, MailOutcome::Sent), counted(&mails, MailOutcome::HeldBack)), (1, 0));
+    fixture.clock.advance(Duration::from_mins(60) - Duration::from_secs(1));
+    for _ in 0..3 {
+        fixture.order(&free, 1);
+    }
+    mails.deliver();
+    let held_back = counted(&mails, MailOutcome::HeldBack);
+    assert!((1..=3).contains(&held_back), "{held_back}: each thread may have claimed one");
+    fixture.clock.advance(Duration::from_secs(59));
+    mails.deliver();
+    assert_eq!((counted(&mails, MailOutcome::Sent), counted(&mails, MailOutcome::HeldBack)), (1, held_back));
+    fixture.clock.advance(Duration::from_secs(1));
+    mails.deliver();
+    assert!(counted(&mails, MailOutcome::Sent) > 1);
+}
+
+#[test]
+fn old_mails_are_deleted_and_a_later_cause_of_the_same_order_is_a_mail_all_the_same() {
+    let day = Duration::from_hours(24);
+    let mails = Mails::with(|options| options.retention(2 * day));
+    let fixture = &mails.fixture;
+    let order = fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1).id;
+    let resend = || fixture.service.resend_tickets(&fixture.caller, order, ResendTickets::default()).expect("sent").id;
+    resend();
+    mails.deliver();
+    fixture.clock.advance(day);
+    let second = resend();
+    mails.deliver();
+    let deleted = || fixture.service.run_maintenance().expect("a run").forgotten_mails;
+    assert_eq!((deleted(), mails.of_order(order).len()), (0, 3));
+    fixture.clock.advance(day - Duration::from_millis(1));
+    assert_eq!(deleted(), 0, "too young");
+    fixture.clock.advance(Duration::from_millis(1));
+    assert_eq!(deleted(), 2);
+    assert_eq!(mails.of_order(order).iter().map(|mail| mail.id).collect::<Vec<_>>(), [second]);
+    let third = resend();
+    fixture.clock.advance(10 * day);
+    assert_eq!(deleted(), 1);
+    assert_eq!(mails.of_order(order).iter().map(|mail| mail.id).collect::<Vec<_>>(), [third], "it waits");
+}
+
+/// What happens while the first mail is being sent.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+/// Lets another process claim the mail while it is being sent: the clock has jumped.
+struct Slow {
+    transport: MemoryTransport,
+    meanwhile: Meanwhile,
+}
+
+impl MailTransport for Slow {
+    fn send(&self, mail: &OutgoingMail) -> Result<MailReceipt, MailError> {
+        let meanwhile = self.meanwhile.lock().expect("the other process").take();
+        if let Some(other) = meanwhile {
+            other();
+        }
+        self.transport.send(mail)
+    }
+}
+
+#[test]
+fn a_mail_that_was_accepted_is_not_sent_again_although_another_process_had_claimed_it() {
+    let (transport, other_transport) = (MemoryTransport::default(), MemoryTransport::default());
+    let meanwhile = Meanwhile::default();
+    let slow = Slow { transport: transport.clone(), meanwhile: Arc::clone(&meanwhile) };
+    let with_mails = |builder: Builder, options| {
+        builder.public_url("https://tickets.example.com").ticket_documents(TicketDocuments::default()).mail(options)
+    };
+    let fixture = Fixture::with_gateway(|builder| with_mails(builder, options(slow)));
+    let other = fixture.second_service_with(|builder| with_mails(builder, options(other_transport.clone())));
+    other_transport.answer([Err(unavailable())]);
+    let clock = fixture.clock.clone();
+    *meanwhile.lock().expect("none") = Some(Box::new(move || {
+        clock.advance(Duration::from_mins(2));
+        other.deliver_due_mails().expect("the database");
+    }));
+    fixture.paid_order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1);
+    fixture.service.deliver_due_mails().expect("the database");
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM mails WHERE state = 'SENT'"), 1);
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM work WHERE kind = 'mail'"), 0);
+    fixture.clock.advance(Duration::from_hours(1));
+    fixture.service.deliver_due_mails().expect("the database");
+    assert_eq!((transport.sent().len(), other_transport.sent().len()), (1, 0));
+}
+
+#[test]
+fn a_reminder_of_a_hold_that_has_ended_is_dropped_before_the_order_has_expired() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    mails.set(UpdateMailSettings::default().payment_reminder_minutes(5));
+    let order = fixture.order(&fixture.ticket_type(&fixture.event(), 1250, 100), 1).id;
+    mails.transport.answer([Err(unavailable()), Err(unavailable())]);
+    fixture.clock.advance(HOLD - Duration::from_mins(5));
+    mails.deliver();
+    fixture.clock.advance(Duration::from_mins(1));
+    mails.deliver();
+    assert_eq!(mails.kinds(order), [(MailKind::PaymentReminder, MailState::Waiting)]);
+    fixture.clock.advance(Duration::from_mins(5));
+    assert_eq!(fixture.stored("SELECT COUNT(*) FROM orders WHERE status = 'PENDING'"), 1, "nothing has expired it");
+    mails.deliver();
+    assert_eq!(mails.kinds(order), [(MailKind::PaymentReminder, MailState::Dropped)]);
 }
 
 /// What a relay does with the next mail.

@@ -104,6 +104,7 @@ fn only_answers_about_the_mail_itself_are_final() {
         ("GREETING", "421 too busy", "Unavailable"),
         ("EHLO", "550 who are you", "Unavailable"),
         ("MAIL", "451 later", "Unavailable"),
+        ("MAIL", "530 Authentication required", "Unavailable"),
         ("MAIL", "550 not from there", "Refused"),
         ("MAIL", "552 too large", "Refused"),
         ("RCPT", "450 greylisted", "Unavailable"),

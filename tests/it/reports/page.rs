@@ -13,6 +13,7 @@ use ticketing::{Builder, Timestamp};
 
 use crate::common::door::{let_in, let_out};
 use crate::common::http::{Client, Response, Server};
+use crate::common::long_runs::repetitions;
 use crate::common::random::Random;
 use crate::common::*;
 
@@ -206,6 +207,42 @@ fn a_link_is_the_same_until_it_is_revoked_and_then_another_one() {
     reader.get(&path_of(&first)).expect(404);
 }
 
+/// Tokens that differ from this one in one to eight digits, or in all behind the event.
+fn changed_tokens(token: &str, count: usize) -> impl Iterator<Item = String> {
+    const DIGITS: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let mut random = Random::new(1);
+    let changed = move |_| {
+        let mut changed = token.as_bytes().to_vec();
+        let digits = if random.one_in(4) { 13..changed.len() } else { 0..changed.len() };
+        let changes = if random.one_in(2) { 1 } else { 1 + random.below(8) };
+        for _ in 0..changes {
+            changed[digits.start + random.below(digits.len())] = random.pick(DIGITS);
+        }
+        String::from_utf8(changed).expect("ASCII")
+    };
+    (0..count).map(changed).filter(move |changed| changed != token)
+}
+
+#[test]
+fn mutated_tokens_of_reports_lead_nowhere() {
+    let fixture = Fixture::with_gateway(with_url);
+    let tokens = [fixture.event(), fixture.event()].map(|event| path(&fixture, &event)["/reports/".len()..].to_owned());
+    let rounds = usize::try_from(repetitions("TICKETING_MUTATED_TOKENS", 20_000)).expect("a number");
+    let exchanged = format!("{}{}", &tokens[0][..13], &tokens[1][13..]);
+    let clock = fixture.clock.clone();
+    let server = Server::of(fixture);
+    let mut reader = server.client_with("");
+    for token in std::iter::once(exchanged).chain(changed_tokens(&tokens[0], rounds / 10)) {
+        let answer = reader.get(&format!("/reports/{token}"));
+        assert!(answer.status == 404 && !tokens.contains(&token), "{token}");
+        // Clients that guess are slowed down.
+        clock.advance(Duration::from_secs(6));
+    }
+    for token in tokens {
+        show(&mut reader, &format!("/reports/{token}"), "en");
+    }
+}
+
 #[test]
 fn every_link_that_does_not_work_has_the_same_answer() {
     let fixture = Fixture::with_gateway(with_url);
@@ -224,16 +261,7 @@ fn every_link_that_does_not_work_has_the_same_answer() {
         "/reports/0".to_owned(),
         format!("/reports/{}", token.to_lowercase()),
     ];
-    let mut random = Random::new(1);
-    for _ in 0..20 {
-        let mut changed = token.clone().into_bytes();
-        let position = random.below(changed.len());
-        let before = changed[position];
-        while changed[position] == before {
-            changed[position] = random.pick(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ");
-        }
-        wrong.push(format!("/reports/{}", String::from_utf8(changed).expect("ASCII")));
-    }
+    wrong.extend(changed_tokens(&token, 20).map(|changed| format!("/reports/{changed}")));
     let expected = reader.get(&format!("/reports/{}", "0".repeat(39))).expect(404);
     for path in wrong {
         let answer = reader.get(&path).expect(404);

@@ -31,6 +31,47 @@ fn row(
 }
 
 #[test]
+fn cancelled_tickets_count_on_the_day_of_their_cancellation_whatever_happens_to_them_later() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 100);
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let cancelled = |items: Vec<SalesItem>| -> Vec<(String, i64)> {
+        let any = items.into_iter().filter(|item| item.cancelled > 0);
+        any.map(|item| (item.from.to_string()[..10].to_owned(), item.cancelled)).collect()
+    };
+    let days = || cancelled(sales(&fixture, &event, GetEventSales::new()).items);
+    let (whole, part) = (fixture.paid_order(&seat, 3), fixture.paid_order(&seat, 2));
+    let issued = fixture.issue(&seat, 2);
+    assert_eq!(days(), []);
+    fixture.set_clock("2026-06-03T12:00:00Z");
+    service.cancel_order(caller, whole.id).expect("cancelled");
+    let single = part.tickets().next().expect("a ticket");
+    service.cancel_ticket(caller, single.id).expect("cancelled");
+    fixture.set_clock("2026-06-05T12:00:00Z");
+    service.cancel_ticket(caller, issued[0].id).expect("cancelled");
+    let expected = [("2026-06-03".to_owned(), 4), ("2026-06-05".to_owned(), 1)];
+    assert_eq!(days(), expected);
+    fixture.set_clock("2026-06-09T12:00:00Z");
+    let _ = service.check_in_ticket(caller, CheckInTicket::new(single.code.clone()));
+    assert_eq!(days(), expected);
+    // An earlier version has recorded only when orders were cancelled.
+    fixture.database().run("UPDATE tickets SET cancelled_at = NULL WHERE order_id IS NOT NULL");
+    assert_eq!(days()[0], ("2026-06-03".to_owned(), 3));
+}
+
+#[test]
+fn orders_that_an_earlier_version_has_stored_count_with_their_tickets() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    fixture.paid_order(&fixture.ticket_type(&event, 1250, 100), 3);
+    let before = sales(&fixture, &event, GetEventSales::new());
+    fixture.database().run("UPDATE orders SET ordered_seats = NULL");
+    assert_eq!(sales(&fixture, &event, GetEventSales::new()), before);
+    assert_eq!(before.items[0].tickets, 3);
+}
+
+#[test]
 fn orders_count_on_the_day_of_their_completion_and_refunds_on_that_of_their_movement() {
     let fixture = Fixture::new();
     let event = fixture.event_with(|new| new.timezone = Some("Europe/Berlin".to_owned()));

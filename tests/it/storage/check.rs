@@ -233,7 +233,7 @@ integrity, item-amounts, order-discounted-amount, order-total: UPDATE order_item
 item-ticket-type, summary-orders: UPDATE order_items SET ticket_type_id = (SELECT id FROM ticket_types WHERE name =
     'Other') WHERE ORDER('cancelled')
 item-tickets, summary-tickets: DELETE FROM tickets WHERE TICKET('refunded')
-places-sold, summary-tickets, ticket-of-cancelled-order: UPDATE tickets SET status = 'NOT_CHECKED_IN' WHERE TICKET('refunded')
+places-sold, summary-tickets, ticket-cancelled-at, ticket-of-cancelled-order: UPDATE tickets SET status = 'NOT_CHECKED_IN' WHERE TICKET('refunded')
 ticket-order: UPDATE tickets SET customer_id = (SELECT id FROM customers WHERE email_key = 'bob@example.com') WHERE TICKET('paid')
 integrity, item-tickets, ticket-item, ticket-order: UPDATE tickets SET order_item_id = NULL WHERE TICKET('paid')
 summary-tickets, ticket-type: UPDATE tickets SET ticket_type_id = (SELECT id FROM ticket_types WHERE name = 'Other')
@@ -244,6 +244,9 @@ integrity, summary-tickets, ticket-status: UPDATE tickets SET status = 'CHECKED_
     customer_name = 'Ada' AND status <> 'CANCELLED' AND event_id = (SELECT id FROM events WHERE title = 'Winter Night')
 ticket-scans: UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'
 ticket-scans: UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'
+ticket-cancelled-at: UPDATE tickets SET cancelled_at = 1 WHERE status = 'CHECKED_IN'
+order-seats: UPDATE orders SET ordered_seats = ordered_seats + 1 WHERE customer_name = 'paid'
+report-link: INSERT INTO report_links (event_id, created_at) SELECT id, 0 FROM events WHERE title = 'Winter Night'
 ticket-link: UPDATE tickets SET link_version = 1 WHERE status = 'CHECKED_IN'
 ticket-code: UPDATE tickets SET code = LOWER(code) WHERE status = 'CHECKED_IN'
 scan-event: INSERT INTO scans (id, organization_id, event_id, kind, scanned_at, received_at, verdict, outcome) SELECT 1,

@@ -38,6 +38,7 @@ const STATEMENTS: &[Expected] = &[
     (organization_usage::ORDERS, &["orders_by_organization"]),
     (organization_usage::TICKETS, &["tickets_by_organization"]),
     (organization_usage::SCANS, &["events_by_organization", "scans_of_event"]),
+    (organization_usage::MAILS, &["mails_by_organization"]),
     (events::ALL, &["events_by_organization"]),
     (events::IDS, &["events_by_organization"]),
     (events::BY_SLUG, &["events_by_slug"]),
@@ -60,10 +61,11 @@ const STATEMENTS: &[Expected] = &[
     (event_figures::TYPES, &["ticket_types_by_event"]),
     (event_sales::SOLD, &["orders_by_status", "tickets_by_order"]),
     (event_sales::SOLD_IN_TESTS, &["payments_by_event", "tickets_by_order"]),
+    (event_sales::CANCELLED, &["ticket_types_by_event", "tickets_by_status", "payments_by_order"]),
     #[cfg(feature = "server")]
     (event_sales::SOLD_BY_AFFILIATE, &["orders_by_status", "tickets_by_order"]),
     #[cfg(feature = "server")]
-    (event_sales::DISCOUNTED, &["orders_by_discount", "tickets_by_order", "payments_by_order"]),
+    (event_sales::DISCOUNTED, &["orders_by_discount", "tickets_by_order"]),
     #[cfg(feature = "server")]
     (event_sales::SOLD_BETWEEN, &["orders_by_completion", "tickets_by_order", "payments_by_order"]),
     (event_sales::REFUNDED, &["ledger_entries_by_event"]),
@@ -131,6 +133,10 @@ const STATEMENTS: &[Expected] = &[
     (mails::LIST, &["mails_by_organization"]),
     #[cfg(feature = "mail")]
     (mails::LIST_OF_ORDER, &["mails_by_order"]),
+    #[cfg(feature = "mail")]
+    (mails::OLD, &[]),
+    #[cfg(feature = "mail")]
+    (mails::DELETE_OLD, &[]),
     #[cfg(feature = "mail")]
     (mails::EARLIER, &["mails_by_order", "work_by_key"]),
     #[cfg(feature = "mail")]
@@ -268,6 +274,7 @@ const SORTED: &[&str] = &[
     event_sales::DISCOUNTED,
     event_sales::REFUNDED,
     event_sales::ISSUED,
+    event_sales::CANCELLED,
     arrivals::LOGGED,
     arrivals::WITHOUT_LOG,
 ];
