@@ -69,6 +69,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0055_reports.sql"),
         include_str!("sqlite/0056_cancellation_runs.sql"),
         include_str!("sqlite/0057_cancelled_tickets.sql"),
+        include_str!("sqlite/0058_guest_lists.sql"),
     ],
 };
 
@@ -95,5 +96,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0024_reports.sql"),
         include_str!("postgres/0025_cancellation_runs.sql"),
         include_str!("postgres/0026_cancelled_tickets.sql"),
+        include_str!("postgres/0027_guest_lists.sql"),
     ],
 };
