@@ -68,6 +68,8 @@
 //! | Record money that was returned manually | [`mark_order_refunded`](TicketingService::mark_order_refunded) |
 //! | See every movement of money | [`list_ledger_entries`](TicketingService::list_ledger_entries), [`list_payments`](TicketingService::list_payments), [`get_order_balance`](TicketingService::get_order_balance) |
 //! | List the sales of a till | [`list_orders`](TicketingService::list_orders) with `ListOrders::new().payment_method(PaymentMethod::Manual).completed_from(opened)` |
+//! | Set tickets aside for guests or another seller | [`create_allocation`](TicketingService::create_allocation), [`assign_ticket`](TicketingService::assign_ticket) |
+//! | Check in tickets that were sold elsewhere | [`import_tickets`](TicketingService::import_tickets) |
 //! | Find the first and the last moment of a local day | [`Timestamp::day("2026-11-28", "Europe/Berlin")`](Timestamp::day) |
 //! | See how an event sells by day or hour, and how people come in | [`get_event_sales`](TicketingService::get_event_sales), [`get_event_arrivals`](TicketingService::get_event_arrivals), [`create_report_link`](TicketingService::create_report_link) |
 //! | Show what can be bought now | [`TicketType::sale_state`](ticket_type::TicketType::sale_state) and [`available`](ticket_type::TicketType::available) |
@@ -86,6 +88,7 @@
 //! | [`organization`] | tenants, their API keys, and scopes |
 //! | [`event`], [`ticket_type`], [`discount`] | what is sold, its prices and reductions |
 //! | [`order`], [`ticket`] | sales, issued tickets and check-in |
+//! | [`allocation`] | guest lists and other tickets that are set aside, and tickets that were sold elsewhere |
 //! | [`event_page`] | what the page of an event shows (feature `event-pages`) |
 //! | [`door`] | check-in on devices: links, lists of tickets, reports of scans |
 //! | [`payment`] | gateways, the sandbox checkout, and refunds |
@@ -268,9 +271,17 @@ pub mod order {
 /// Issued tickets, and check-in.
 pub mod ticket {
     pub use crate::model::sale::ticket::{
-        CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets, NewTicket,
-        TicketStatus, TicketTypeOfTicket,
+        AssignTicket, CancelledIssuedTicket, CheckInTicket, FindTicket, IssueTickets, IssueTicketsResponse,
+        IssuedTicket, ListTickets, NewTicket, TicketStatus, TicketTypeOfTicket,
     };
+}
+
+/// Allocations: tickets that are set aside, and tickets that were sold elsewhere.
+pub mod allocation {
+    #[cfg(feature = "documents")]
+    pub use crate::model::sale::allocation::GetAllocationDocument;
+    pub use crate::model::sale::allocation::{Allocation, AllocationState, CreateAllocation, ListAllocations};
+    pub use crate::model::sale::ticket_import::{ImportTickets, ImportedHolder, ImportedTicket, TicketImport};
 }
 
 /// Check-in on phones, with or without a connection: links for the staff, the tickets of an event without names and
@@ -319,9 +330,9 @@ pub mod notification {
 /// Ids: one type for each kind of resource.
 pub mod id {
     pub use crate::model::values::id::{
-        ApiKeyId, CancellationRunId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId, MailId,
-        NotificationId, OrderId, OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId, ScanId,
-        TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
+        AllocationId, ApiKeyId, CancellationRunId, CustomerId, DiscountId, DisputeId, EventId, Id, Kind, LedgerEntryId,
+        MailId, NotificationId, OrderId, OrderItemId, OrganizationId, OutboxId, ParseIdError, PaymentId, RefundId,
+        ScanId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId, kind,
     };
 }
 

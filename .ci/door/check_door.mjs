@@ -4,6 +4,7 @@
 import { camera } from "./camera.mjs";
 import { decoder } from "./decoder.mjs";
 import { entrance } from "./entrance.mjs";
+import { foreign } from "./foreign.mjs";
 import { keeping } from "./keeping.mjs";
 import { problems } from "./phone.mjs";
 import { staff } from "./staff.mjs";
@@ -15,6 +16,7 @@ const PARTS = {
   "staff-firefox": () => staff("firefox"),
   keeping,
   camera,
+  foreign,
   decoder,
 };
 const wanted = process.argv.slice(6);

@@ -1,7 +1,7 @@
 // Compares the rules of admission of the page for check-in with those of the service, and how it reads codes with the
-// examples in the guide: node vectors.mjs FILE CODES
+// examples in the guide, and those of codes of other sellers: node vectors.mjs FILE CODES FOREIGN
 import fs from "node:fs";
-import { afterScan, normalizeCode, reasonAgainst } from "./admission.mjs";
+import { afterScan, normalizeCode, readCode, reasonAgainst } from "./admission.mjs";
 
 const lines = fs.readFileSync(process.argv[2], "utf8").trim().split("\n");
 let scans = 0;
@@ -32,4 +32,10 @@ for (const [typed, stored] of codes) {
   console.error(`The page reads ${JSON.stringify(typed)} as ${normalizeCode(typed)}, not as ${stored}`);
   process.exit(1);
 }
-console.log(`The page reads ${codes.length} codes as the service does`);
+const foreign = JSON.parse(fs.readFileSync(process.argv[4], "utf8"));
+for (const [typed, read] of foreign) {
+  if (readCode(typed) === read) continue;
+  console.error(`The page reads ${JSON.stringify(typed)} as ${readCode(typed)}, not as ${read}`);
+  process.exit(1);
+}
+console.log(`The page reads ${codes.length + foreign.length} codes as the service does`);

@@ -6,7 +6,7 @@ use crate::model::sale::event::Event;
 use crate::model::sale::order::OrderItem;
 use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
 use crate::model::sale::ticket_type::TicketType;
-use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
+use crate::model::tickets::linked::{LinkedAllocation, LinkedOrder, LinkedTicket};
 use crate::model::values::amount::Amount;
 use crate::model::values::id::OrderId;
 use crate::rules::calendar::EventDays;
@@ -33,6 +33,23 @@ impl<'a> DocumentToPrint<'a> {
         let slug = tickets.first().map_or("", |linked| linked.event.slug.as_str());
         let file_name = file_name::of_event(slug, "tickets.pdf");
         Self { file_name, tickets: tickets.iter().map(TicketToPrint::of).collect() }
+    }
+
+    /// Tickets of an allocation.
+    pub(crate) fn of_allocation(linked: &'a LinkedAllocation) -> Self {
+        let ticket = |ticket| TicketToPrint {
+            event: &linked.event,
+            ticket_type: &linked.ticket_type,
+            ticket,
+            order: None,
+            language: None,
+            organizer: &linked.organizer,
+            price: None,
+            number: 1,
+            tickets_of_order: 1,
+        };
+        let file_name = file_name::of_event(&linked.event.slug, "tickets.pdf");
+        Self { file_name, tickets: linked.tickets.iter().map(ticket).collect() }
     }
 
     /// The tickets of an order that are not cancelled.
@@ -154,12 +171,14 @@ impl Content {
         let days = EventDays::stored(event)?;
         let zone = days.zone;
         let name = ticket.customer.iter().map(|customer| printed_text::line(&customer.name)).collect();
+        let details = ticket.ticket_label.iter().map(|label| printed_text::line(label)).collect();
         let areas: Vec<_> = ticket_type.access_areas.iter().map(|area| printed_text::line(area)).collect();
         let price = price.filter(|price| price.minor_units() > 0);
         let price = price.map(|price| words::money(words, price, &event.currency));
         let labels = &words.ticket;
         let mut fields = vec![
             Field { label: labels.name, lines: name, is_organizers: false },
+            Field { label: labels.label, lines: details, is_organizers: true },
             Field { label: labels.valid, lines: words::validity(words, days, ticket_type), is_organizers: false },
             Field { label: labels.access_areas, lines: vec![areas.join(" · ")], is_organizers: true },
             Field { label: labels.price, lines: price.into_iter().collect(), is_organizers: false },

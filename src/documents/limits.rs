@@ -28,9 +28,9 @@ const MAX_REPORTED: usize = 4096;
 pub(super) type Key = [u8; 32];
 
 pub(super) fn key(id: &str, version: &LinkVersion, logos: &[Option<[u8; 32]>]) -> Key {
-    let LinkVersion { organizer, event, ticket_types, cancelled_tickets, .. } = version;
+    let LinkVersion { organizer, event, ticket_types, cancelled_tickets, assigned_tickets, .. } = version;
     let mut digest = DigestOf(Sha256::new());
-    (id, organizer, event, ticket_types, cancelled_tickets, logos).hash(&mut digest);
+    (id, organizer, event, ticket_types, cancelled_tickets, assigned_tickets, logos).hash(&mut digest);
     digest.0.finalize().into()
 }
 

@@ -1,5 +1,6 @@
 //! Conflicts: requests that the current state does not allow.
 
+use super::fields::FieldError;
 use crate::enums::text_enum::text_enum;
 
 /// A request that the current state does not allow.
@@ -11,6 +12,8 @@ pub struct Conflict {
     pub reason: Reason,
     /// A message for people.
     pub detail: String,
+    /// The fields of the request that conflict, if it is a list of which some entries do: at most 100.
+    pub errors: Vec<FieldError>,
 }
 
 text_enum! {
@@ -22,7 +25,7 @@ text_enum! {
         ReferenceTaken = "reference-taken",
         /// Another organization has this page name.
         PageNameTaken = "page-name-taken",
-        /// Another discount of the event has this code.
+        /// Another discount of the event has this code, or other tickets of the event have these codes.
         CodeTaken = "code-taken",
         /// The event is not PUBLISHED, or has ended.
         EventNotOnSale = "event-not-on-sale",
@@ -65,6 +68,14 @@ text_enum! {
         NoManualRefundDue = "no-manual-refund-due",
         /// The ticket is CANCELLED.
         TicketCancelled = "ticket-cancelled",
+        /// The ticket has the code of another seller, whose ticket is the document.
+        TicketImported = "ticket-imported",
+        /// The ticket has a customer already.
+        AlreadyAssigned = "already-assigned",
+        /// Tickets of several events have the code.
+        AmbiguousCode = "ambiguous-code",
+        /// The tickets of the allocation are being issued, or are cancelled.
+        AllocationNotComplete = "allocation-not-complete",
         /// The ticket is checked in already.
         AlreadyCheckedIn = "already-checked-in",
         /// The ticket is not checked in.

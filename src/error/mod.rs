@@ -120,7 +120,7 @@ pub enum Error {
 impl Error {
     /// Creates a conflict. `detail` is a message for the caller.
     pub(crate) fn conflict(reason: Reason, detail: impl Into<String>) -> Self {
-        Self::Conflict(Conflict { reason, detail: detail.into() })
+        Self::Conflict(Conflict { reason, detail: detail.into(), errors: Vec::new() })
     }
 
     /// Creates the error of a call to the payment gateway for an order that the caller names.
@@ -207,11 +207,12 @@ impl Error {
         }
     }
 
-    /// The errors of fields; empty if this is not a validation error.
+    /// The errors of fields: of a validation error, and of a conflict about some entries of a list. Otherwise empty.
     #[must_use]
     pub fn fields(&self) -> &[FieldError] {
         match self {
             Self::Validation(errors) => errors.as_slice(),
+            Self::Conflict(conflict) => &conflict.errors,
             _ => &[],
         }
     }

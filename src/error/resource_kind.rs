@@ -15,6 +15,8 @@ text_enum! {
         Event = "event",
         /// A ticket type.
         TicketType = "ticket type",
+        /// An allocation.
+        Allocation = "allocation",
         /// A run that cancels the orders of an event.
         CancellationRun = "cancellation run",
         /// An order.

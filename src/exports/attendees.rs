@@ -35,6 +35,9 @@ columns! {
         "accessAreas" Text "The areas that it gives access to." => row.json::<Vec<String>>("access_areas")?.join(", ");
         "currency" Text "The currency of the price." => text(row, "currency")?;
         "eventId" Text "The event." => id::<Event>(row, "event_id")?;
+        "allocation" Text "The name of its allocation: that of an imported ticket is the channel over which it was sold." => text(row, "allocation")?;
+        "ticketLabel" Text "What distinguishes it from others of its allocation." => text(row, "label")?;
+        "imported" Flag "Whether another seller has sold it." => flag(row, "is_imported")?;
     }
 }
 
@@ -62,17 +65,18 @@ pub(super) fn statements(selection: &Selection) -> Statements {
     };
     // The position is needed only if the tickets of an item have different shares.
     let rows = format!(
-        "SELECT t.id, t.code, t.status, t.ticket_type_id, y.name AS ticket_type_name, t.customer_name, c.email, t.order_id,
+        "SELECT t.id, COALESCE(t.code, t.imported_code) AS code, t.status, t.ticket_type_id, y.name AS ticket_type_name, t.customer_name, c.email, t.order_id,
             o.reference AS order_reference, CASE WHEN t.order_item_id IS NULL THEN 1 ELSE 0 END AS is_internal,
             COALESCE(o.currency, e.currency) AS currency, i.quantity, i.price, i.discount,
             CASE WHEN (i.price * i.quantity - i.discount) % i.quantity = 0 THEN 0
                 ELSE (SELECT COUNT(*) FROM tickets x
                     WHERE x.order_id = t.order_id AND x.order_item_id = t.order_item_id AND x.id < t.id) END AS position,
             e.timezone, t.created_at, t.check_in_at, t.check_out_at, t.first_scan_at, t.scan_count, t.expires_at,
-            y.access_areas, t.event_id
-        FROM {from} CROSS JOIN customers c CROSS JOIN events e
-            LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
-        WHERE {range} AND c.id = t.customer_id AND e.id = t.event_id ORDER BY {order}"
+            y.access_areas, t.event_id, a.name AS allocation, t.label,
+            CASE WHEN t.imported_code IS NULL THEN 0 ELSE 1 END AS is_imported
+        FROM {from} CROSS JOIN events e LEFT JOIN customers c ON c.id = t.customer_id
+            LEFT JOIN allocations a ON a.id = t.allocation_id LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
+        WHERE {range} AND e.id = t.event_id ORDER BY {order}"
     );
     Statements { rows: vec![rows], counted: vec![format!("{from} WHERE {range}")] }
 }

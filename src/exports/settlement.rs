@@ -6,8 +6,8 @@ use crate::model::payments::dispute::DisputeStatus;
 use crate::model::sale::event::Event;
 use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::settlement::SettlementSection::{
-    Balance, Cancelled, Discounts, Disputes, DisputesTaken, Issued, OtherMoney, OtherPayments, Owed, Payments, Refunds,
-    RefundsDue, Sold,
+    Balance, Cancelled, Discounts, Disputes, DisputesTaken, Imported, Issued, OtherMoney, OtherPayments, Owed,
+    Payments, Refunds, RefundsDue, Sold,
 };
 use crate::model::sale::settlement::{Settlement, SettlementLine, SettlementSection};
 use crate::model::tenants::organization::DEFAULT_NAME;
@@ -21,7 +21,7 @@ use crate::store::{Row, Transaction};
 
 columns! {
     COLUMNS, columns_doc!, Line(line) {
-        "section" Text "What the line is about: `SOLD`, `ISSUED`, `CANCELLED`, `DISCOUNTS`, `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS`, `DISPUTES_TAKEN`, `BALANCE`, `REFUNDS_DUE`, `OWED`, `DISPUTES` or `OTHER_MONEY`." => line.section.as_str().to_owned();
+        "section" Text "What the line is about: `SOLD`, `ISSUED`, `CANCELLED`, `IMPORTED`, `DISCOUNTS`, `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS`, `DISPUTES_TAKEN`, `BALANCE`, `REFUNDS_DUE`, `OWED`, `DISPUTES` or `OTHER_MONEY`." => line.section.as_str().to_owned();
         "label" Text "The ticket type, the method of payment, or the status." => line.label.clone();
         "count" Number "How many there are." => line.count;
         "amount" Amount "The amount." => line.amount;
@@ -68,6 +68,7 @@ const fn section_in_words(section: SettlementSection) -> &'static str {
         Sold => "Tickets sold",
         Issued => "Tickets issued",
         Cancelled => "Tickets cancelled",
+        Imported => "Tickets sold elsewhere",
         Discounts => "Discounts",
         Payments => "Payments",
         OtherPayments => "Payments that completed no order",
@@ -84,7 +85,7 @@ const fn section_in_words(section: SettlementSection) -> &'static str {
 /// The label of a line in words. That of a line about a ticket type is its name.
 fn label_in_words(line: &SettlementLine) -> String {
     match (line.section, line.label.as_str()) {
-        (Sold | Issued | Cancelled | Discounts, name) => name.to_owned(),
+        (Sold | Issued | Cancelled | Imported | Discounts, name) => name.to_owned(),
         (_, "GATEWAY") => "Payment gateway".to_owned(),
         (_, "TRANSFER") => "Bank transfer".to_owned(),
         (_, "HAND") => "By hand".to_owned(),
@@ -195,6 +196,9 @@ pub(crate) fn of_event(tx: &Transaction<'_>, organization: OrganizationId, event
     }
     for (ticket_type, further) in types() {
         lines.add(Cancelled, &ticket_type.name, Some(further.cancelled_tickets), None);
+    }
+    for (ticket_type, _) in types().filter(|(ticket_type, _)| ticket_type.imported > 0) {
+        lines.add(Imported, &ticket_type.name, Some(ticket_type.imported), None);
     }
     for (ticket_type, further) in types() {
         lines.add(Discounts, &ticket_type.name, None, Some(further.discount));

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::declare::schema::NO_NUL_PATTERN;
 use super::picture::{MAX_PICTURE_BYTES, MAX_SIDE, is_data_uri, is_picture};
 use super::text::{
-    SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_https_url, is_logo, is_safe_link, is_slug, is_uri, is_uuid,
-    minutes_of_day,
+    FOREIGN_CODE_PATTERN, SLUG_PATTERN, TIME_OF_DAY_PATTERN, is_email, is_https_url, is_logo, is_safe_link, is_slug,
+    is_uri, is_uuid, minutes_of_day,
 };
 
 /// A limit on values of one type.
@@ -54,6 +54,8 @@ pub(crate) enum TextLimit {
     Lines(usize),
     /// The code of a ticket as a scanner reads it or a person types it. It may contain any character.
     TicketCode,
+    /// The code of a ticket that another seller has sold: visible ASCII characters.
+    ForeignCode,
     /// A two-letter country code (ISO 3166-1 alpha-2). Only the length is checked.
     CountryCode,
     /// Lower-case letters and digits, in groups joined by single hyphens.
@@ -96,6 +98,7 @@ impl TextLimit {
             Self::HttpsUrl => is_https_url(text),
             Self::Logo => is_logo(text),
             Self::Picture => !is_data_uri(text) || is_picture(text),
+            Self::ForeignCode => text.bytes().all(|byte| byte.is_ascii_graphic()),
             Self::WebhookUrl | Self::TicketCode => true,
         }
     }
@@ -110,6 +113,7 @@ impl Limit for TextLimit {
             Self::ExactLength(length) => format!("must have exactly {length} characters"),
             Self::Lines(most) => format!("must have at most {most} lines"),
             Self::TicketCode => "must be the code of a ticket".to_owned(),
+            Self::ForeignCode => "must have visible ASCII characters only, without spaces".to_owned(),
             Self::CountryCode => "must be a two-letter country code (ISO 3166-1 alpha-2), such as DE".to_owned(),
             Self::Slug => "must be lower-case letters and digits, in groups joined by single hyphens".to_owned(),
             Self::TimeOfDay => "must be a time of day from 00:00 to 23:59, such as 06:00".to_owned(),
@@ -145,6 +149,7 @@ impl Limit for TextLimit {
             // JSON Schema has no portable keyword for it: the documentation of the field says it.
             Self::SafeLink | Self::Lines(_) | Self::Picture => {}
             Self::TicketCode => schema["pattern"] = json!(NO_NUL_PATTERN),
+            Self::ForeignCode => schema["pattern"] = json!(FOREIGN_CODE_PATTERN),
         }
     }
 }

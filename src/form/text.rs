@@ -13,6 +13,9 @@ pub(crate) const IS_REQUIRED: &str = "is required";
 /// The pattern of a slug, for the OpenAPI document.
 pub(crate) const SLUG_PATTERN: &str = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 
+/// The pattern of the code of another seller, for the OpenAPI document. White space at the ends is cut off.
+pub(crate) const FOREIGN_CODE_PATTERN: &str = r"^[\x09-\x0d ]*[!-~]*[\x09-\x0d ]*$";
+
 /// The pattern of a time of day, for the OpenAPI document.
 pub(crate) const TIME_OF_DAY_PATTERN: &str = "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$";
 

@@ -24,6 +24,7 @@ impl TextKind {
             | TextLimit::MaxLength(_)
             | TextLimit::ExactLength(_)
             | TextLimit::Email
+            | TextLimit::ForeignCode
             | TextLimit::Picture => None,
             TextLimit::Lines(_) => Some(Self::Lines),
             TextLimit::CountryCode

@@ -161,7 +161,12 @@ impl Writer<'_> {
             Self::line(words.reserved, self.count(seats(|summary| summary.reserved))),
             Self::line(words.left, self.count(seats(|summary| summary.available))),
         ];
-        for (label, number) in [(words.issued, sums.live.issued), (words.cancelled, summary.tickets_cancelled)] {
+        let further = [
+            (words.issued, sums.live.issued),
+            (words.imported, sums.live.imported),
+            (words.cancelled, summary.tickets_cancelled),
+        ];
+        for (label, number) in further {
             if number > 0 {
                 lines.push(Self::line(label, self.count(number)));
             }
@@ -289,7 +294,7 @@ impl Writer<'_> {
         head.extend(any_cancelled.then_some(words.cancelled));
         let rows = ranges.iter().zip(&sums).zip(&totals).filter(|((_, sums), _)| {
             // Tickets without an order are not in this table.
-            **sums != SalesSums { issued: sums.issued, ..SalesSums::default() }
+            **sums != SalesSums { issued: sums.issued, imported: sums.imported, ..SalesSums::default() }
         });
         let rows = rows.map(|((range, sums), total)| {
             let mut row = vec![label(range.start), self.count(sums.orders), self.count(sums.tickets)];

@@ -41,6 +41,7 @@ pub(super) static DUTCH: Words = Words {
     ticket: Ticket {
         name: "Op naam van",
         access_areas: "Toegang",
+        label: "Gegevens",
         valid: "Geldig",
         price: "Prijs",
         order: "Bestelling",
@@ -213,6 +214,7 @@ pub(super) static DUTCH: Words = Words {
         revenue: "Omzet",
         disputed: "Betwist",
         issued: "Uitgegeven zonder bestelling",
+        imported: "Elders verkocht",
         cancelled: "Geannuleerd",
         tests: "Tests, geen echt geld",
         tests_apart: "Grafieken en codes tonen alleen echt geld.",

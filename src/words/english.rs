@@ -28,6 +28,7 @@ const WORDS: Words = Words {
     ticket: Ticket {
         name: "Name",
         access_areas: "Access",
+        label: "Details",
         valid: "Valid",
         price: "Price",
         order: "Order",
@@ -197,6 +198,7 @@ const WORDS: Words = Words {
         revenue: "Revenue",
         disputed: "Disputed",
         issued: "Issued without an order",
+        imported: "Sold elsewhere",
         cancelled: "Cancelled",
         tests: "Tests, no real money",
         tests_apart: "Charts and codes show real money only.",

@@ -50,6 +50,7 @@ pub(super) static FRENCH: Words = Words {
     ticket: Ticket {
         name: "Nom",
         access_areas: "Accès",
+        label: "Détails",
         valid: "Validité",
         price: "Prix",
         order: "Commande",
@@ -232,6 +233,7 @@ pub(super) static FRENCH: Words = Words {
         revenue: "Recettes",
         disputed: "Contesté",
         issued: "Émis sans commande",
+        imported: "Vendus ailleurs",
         cancelled: "Annulés",
         tests: "Tests, sans argent réel",
         tests_apart: "Les graphiques et les codes ne montrent que l’argent réel.",

@@ -44,6 +44,7 @@ pub(super) static GERMAN: Words = Words {
     ticket: Ticket {
         name: "Name",
         access_areas: "Zugang",
+        label: "Angaben",
         valid: "Gültig",
         price: "Preis",
         order: "Bestellung",
@@ -228,6 +229,7 @@ pub(super) static GERMAN: Words = Words {
         revenue: "Umsatz",
         disputed: "Angefochten",
         issued: "Ohne Bestellung ausgestellt",
+        imported: "Anderswo verkauft",
         cancelled: "Storniert",
         tests: "Tests, kein echtes Geld",
         tests_apart: "Diagramme und Codes zeigen nur echtes Geld.",

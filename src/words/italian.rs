@@ -47,6 +47,7 @@ pub(super) static ITALIAN: Words = Words {
     ticket: Ticket {
         name: "Nome",
         access_areas: "Accesso",
+        label: "Dettagli",
         valid: "Validità",
         price: "Prezzo",
         order: "Ordine",
@@ -228,6 +229,7 @@ pub(super) static ITALIAN: Words = Words {
         revenue: "Ricavi",
         disputed: "Contestato",
         issued: "Emessi senza ordine",
+        imported: "Venduti altrove",
         cancelled: "Annullati",
         tests: "Prove, senza denaro reale",
         tests_apart: "Grafici e codici mostrano solo denaro reale.",

@@ -44,6 +44,7 @@ pub(super) static SPANISH: Words = Words {
     ticket: Ticket {
         name: "Nombre",
         access_areas: "Acceso",
+        label: "Detalles",
         valid: "Validez",
         price: "Precio",
         order: "Pedido",
@@ -215,6 +216,7 @@ pub(super) static SPANISH: Words = Words {
         revenue: "Ingresos",
         disputed: "En disputa",
         issued: "Emitidas sin pedido",
+        imported: "Vendidas en otros canales",
         cancelled: "Canceladas",
         tests: "Pruebas, sin dinero real",
         tests_apart: "Los gráficos y los códigos solo muestran dinero real.",

@@ -72,6 +72,8 @@ pub(crate) struct Ticket {
     /// The label of the holder's name.
     pub(crate) name: &'static str,
     pub(crate) access_areas: &'static str,
+    /// What distinguishes the ticket: a seat, or a guest.
+    pub(crate) label: &'static str,
     pub(crate) valid: &'static str,
     pub(crate) price: &'static str,
     /// The label of the order's number.
@@ -332,6 +334,8 @@ pub(crate) struct Report {
     pub(crate) disputed: &'static str,
     /// Tickets without an order.
     pub(crate) issued: &'static str,
+    /// Tickets that another seller has sold.
+    pub(crate) imported: &'static str,
     /// Cancelled tickets.
     pub(crate) cancelled: &'static str,
     /// The heading of the figures of tests.

@@ -39,6 +39,15 @@ pub fn builder_without_schema(file: impl AsRef<Path>) -> ticketing::Builder {
     ticketing::TicketingService::builder(file)
 }
 
+/// What the option `--database` of the program is for the database of this path.
+pub fn option(file: impl AsRef<Path>) -> String {
+    #[cfg(feature = "postgres")]
+    if let Some(url) = postgres_server::database_of(file.as_ref()) {
+        return url;
+    }
+    file.as_ref().display().to_string()
+}
+
 /// Creates a file with the schema, unless it exists.
 fn create_from_template(file: &Path) {
     static TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();

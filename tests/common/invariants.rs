@@ -12,10 +12,11 @@ const INVARIANTS: &[(&str, &str)] = &[
         (SELECT COUNT(*) FROM tickets WHERE ticket_type_id = t.id AND status <> 'CANCELLED')",
     ),
     (
-        "held is not the number of seats that pending orders reserve",
+        "held is not the number of seats that pending orders and allocations that are being issued reserve",
         "SELECT id FROM ticket_types t WHERE held <>
         (SELECT COALESCE(SUM(i.quantity), 0) FROM order_items i JOIN orders o ON o.id = i.order_id
-            WHERE i.ticket_type_id = t.id AND o.status = 'PENDING')",
+            WHERE i.ticket_type_id = t.id AND o.status = 'PENDING')
+        + (SELECT COALESCE(SUM(quantity - issued), 0) FROM allocations WHERE ticket_type_id = t.id AND state = 'ISSUING')",
     ),
     (
         "used_count is not the number of orders that use the discount",
@@ -26,6 +27,10 @@ const INVARIANTS: &[(&str, &str)] = &[
         "the discount of an order is not the sum over its items",
         "SELECT id FROM orders o WHERE COALESCE(discounted_amount, 0) <>
         (SELECT SUM(discount) FROM order_items WHERE order_id = o.id)",
+    ),
+    (
+        "an allocation has not as many tickets as it has issued",
+        "SELECT id FROM allocations a WHERE issued <> (SELECT COUNT(*) FROM tickets WHERE allocation_id = a.id)",
     ),
     ("oversold", "SELECT id FROM ticket_types WHERE sold + held > quantity"),
     (

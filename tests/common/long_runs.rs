@@ -6,7 +6,7 @@
 //! | `TICKETING_SCAN_MERGES` | `model scan_merge`: evenings at the entrance, reported in any order | evenings | 40 |
 //! | `TICKETING_SYNC_FAILURES` | `storage failed_sync`: power failures after a failed sync | rounds, with 40 power failures each | 3 |
 //! | `TICKETING_POWER_FAILURES` | `storage power_failures`: power failures at random moments of a sale | power failures | 300 |
-//! | `TICKETING_IO_FAULTS` | `storage io_faults`: calls that fail during each of 19 operations | rounds of about 300 faults | 1 |
+//! | `TICKETING_IO_FAULTS` | `storage io_faults`: calls that fail during each of 21 operations | rounds of about 300 faults | 1 |
 //! | `TICKETING_WEBHOOK_KILLS` | `webhooks kills`: a process that sells and sends webhooks is killed | kills | 12 |
 //! | `TICKETING_MAIL_KILLS` | `mail kills`: a process that sells and sends mails is killed | kills | 6 |
 //! | `TICKETING_STOPS` | `webhooks stopped_process`: one of two processes on a file is stopped for a while | stops | 10 |
@@ -20,6 +20,9 @@
 //! | `TICKETING_RANDOM_DOCUMENTS` | `documents scripts`: tickets with random texts in all scripts | tickets | 20 |
 //! | `TICKETING_MUTATED_TOKENS` | `documents link_states`, and a tenth of them `reports page`: links with changed tokens | tokens | 20,000 |
 //! | `TICKETING_MONEY_RUNS` | `money runs`: random sales, refunds, disputes and faults against a double-entry book | runs of 48 orders | 8 |
+//! | `TICKETING_CANCELLED_ORDERS` | `money cancelled_events`: the orders of a cancelled event, refunded beside faults and kills | orders | 60 |
+//! | `TICKETING_DAY_PERCENT` | `money organizers_day`: sales, guests, imported codes, an entrance and refunds | percent of 300, 40, 2,000 and 500 | 10 |
+//! | `TICKETING_IMPORTED_CODES` | `program imports`: codes of another seller, imported by the program | codes | 3000 |
 //! | `TICKETING_NOISY_TENANT` | `hostile_clients noisy_tenant`: scans, small orders and reads beside expensive requests | seconds, with a limit for the latencies | 200 requests |
 //! | `TICKETING_TERMINATIONS` | `postgres lost_connections`: connections to PostgreSQL are terminated | connections | 100 |
 //! | `TICKETING_DATABASE_CRASHES` | `postgres lost_connections`: PostgreSQL crashes | crashes | 4 |

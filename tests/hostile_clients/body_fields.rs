@@ -335,6 +335,38 @@ pub(crate) const ISSUE_FIELDS: &[Field] = &[
     required("quantity", positive_integer(&["1", "2.0", "1e1"], &["11", "1e2"])),
 ];
 
+pub(crate) const ALLOCATION_FIELDS: &[Field] = &[
+    required("name", TEXT_FROM_1),
+    // Enough for the labels.
+    required("quantity", positive_integer(&["10", "2e1", "11.0"], &["10001", "1e5"])),
+    nullable("labels", list(&TEXT_FROM_1, 0)),
+    nullable("reference", REFERENCE),
+    nullable("metadata", METADATA),
+];
+
+/// Each code is a new one.
+pub(crate) const IMPORT_FIELDS: &[Field] = &[
+    required("name", TEXT_FROM_1),
+    nullable("notify", FLAG),
+    required(
+        "tickets",
+        list(
+            &Object(&[
+                required(
+                    "code",
+                    value(
+                        &["\"0040$n\"", "\"'OR''='$n\"", "\"https://example.com/?t=%$n#\""],
+                        &["\"\"", "\"12345\"", "\"12345\\u0000\"", "\"1234567ä\"", "\"123 \\n456\"", "1234567", "[]"],
+                    ),
+                ),
+                nullable("label", REFERENCE),
+                nullable("holder", Object(&[required("email", EMAIL), required("name", TEXT_FROM_1)])),
+            ]),
+            1,
+        ),
+    ),
+];
+
 /// The valid codes belong to no ticket: the server says so only after it has checked the other fields.
 pub(crate) const SCAN_FIELDS: &[Field] = &[
     required(

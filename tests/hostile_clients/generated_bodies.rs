@@ -2,8 +2,8 @@
 //! server must report exactly the expected field errors, and write nothing for a rejected request.
 
 use crate::body_fields::{
-    DISCOUNT_FIELDS, EVENT_FIELDS, ISSUE_FIELDS, ORDER_FIELDS, SCAN_FIELDS, SETTINGS_FIELDS, TICKET_TYPE_FIELDS,
-    VALIDATE_FIELDS, WEBHOOK_FIELDS,
+    ALLOCATION_FIELDS, DISCOUNT_FIELDS, EVENT_FIELDS, IMPORT_FIELDS, ISSUE_FIELDS, ORDER_FIELDS, SCAN_FIELDS,
+    SETTINGS_FIELDS, TICKET_TYPE_FIELDS, VALIDATE_FIELDS, WEBHOOK_FIELDS,
 };
 use crate::body_generator::{Body, BodyGenerator, Expected, Field, Placeholder, mutated, quoted};
 use crate::common::http::{Client, EventOnSale, Response, Server, event_on_sale, id};
@@ -243,6 +243,20 @@ fn errors_in_a_new_order_are_reported() {
 fn errors_in_a_request_to_issue_tickets_are_reported() {
     let setup = Setup::new();
     setup.attack(7, &post("/v1/tickets/issue", ISSUE_FIELDS, 201));
+}
+
+#[test]
+fn errors_in_a_new_allocation_are_reported() {
+    let setup = Setup::new();
+    let path = format!("/v1/ticket-types/{}/allocations", setup.ticket_type);
+    setup.attack_create(15, &post(&path, ALLOCATION_FIELDS, 201), "/v1/allocations");
+}
+
+#[test]
+fn errors_in_an_import_of_tickets_are_reported() {
+    let setup = Setup::new();
+    let path = format!("/v1/ticket-types/{}/imports", setup.ticket_type);
+    setup.attack_create(16, &post(&path, IMPORT_FIELDS, 201), "/v1/allocations");
 }
 
 #[test]

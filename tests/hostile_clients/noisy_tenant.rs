@@ -4,14 +4,14 @@
 //! The expensive tenant does what was found to delay others: many writes of one event at the same time, orders that
 //! name the event of the other, large orders with many webhook endpoints, long pages of ticket types with logos,
 //! searches, events that are cancelled, one link with many tickets, and notices of a gateway whose bodies never come. In a
-//! test of its own, it exports without a pause.
+//! test of its own, it exports without a pause, and in another one, allocations of 10,000 tickets are issued.
 //!
 //! `TICKETING_NOISY_TENANT` is the number of seconds for each measurement, with `--release`, on a machine without other
 //! work. If it is set, the expensive tenant is a process that gets only the time which nothing else wants
 //! (`SCHED_IDLE`), so that the latencies are those of the server, not of clients on the same processors. They are
 //! compared with those beside a process that only computes, in the same way: on a kernel that does not interrupt
 //! processes before the end of their time slice, any process delays the answers of an idle machine by milliseconds. The
-//! 99th percentile may at most double, and beside exports be a fifth longer.
+//! 99th percentile may at most double, and beside exports and allocations be a fifth longer.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -372,6 +372,17 @@ fn beside_a_tenant_with_expensive_requests_all_requests_of_another_are_answered(
 #[cfg(feature = "exports")]
 fn beside_a_tenant_that_exports_without_a_pause_all_requests_of_another_are_answered() {
     compare(1.2, Duration::ZERO, |server, _, seconds| exports(server, if seconds == 0 { 4 } else { 40 }));
+}
+
+#[test]
+fn beside_a_tenant_whose_allocations_are_issued_all_requests_of_another_are_answered() {
+    compare(1.2, PAUSE, |server, _, _| {
+        // The tickets are issued by threads, until the process ends.
+        std::mem::forget(server.service.start_maintenance().expect("a thread"));
+        let EventOnSale { ticket_type, .. } = free_event(&mut server.client(), "large");
+        let path = format!("/v1/ticket-types/{ticket_type}/allocations");
+        vec![Noise::Post(path, json!({"name": "Guests", "quantity": 10_000}))]
+    });
 }
 
 #[test]

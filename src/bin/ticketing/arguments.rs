@@ -19,6 +19,8 @@ use ticketing::organization::Scopes;
 use super::database_option::{self, DatabaseOptions};
 use super::failure::{Failure, usage};
 #[cfg(feature = "exports")]
+use super::import_tickets::Column;
+#[cfg(feature = "exports")]
 use super::option_values::text_enum;
 use super::option_values::{
     boolean, date, duration, folder, header_name, help_of_scopes, listen, number, order_hold, public_url, scopes,
@@ -245,6 +247,12 @@ pub(crate) enum Command {
     /// the HTTP operations.
     #[cfg(feature = "exports")]
     Export(ExportSettings),
+    /// Import tickets that were sold elsewhere from a CSV file, with the codes of their seller
+    ///
+    /// Columns are separated by commas, semicolons or tabs. Lines that are refused are printed with their numbers to standard
+    /// error, and the others are imported. Repeated, it imports what is missing.
+    #[cfg(feature = "exports")]
+    ImportTickets(ImportSettings),
     /// Print a script that completes the command line in a shell
     Completions { shell: Shell },
 }
@@ -390,6 +398,31 @@ pub(crate) struct ExportSettings {
     /// Write the codes of attendees, which are scanned at check-in
     #[arg(long)]
     pub(crate) codes: bool,
+}
+
+/// What `import-tickets` reads.
+#[cfg(feature = "exports")]
+#[derive(Debug, Args)]
+pub(crate) struct ImportSettings {
+    /// Id of the event
+    pub(crate) event: String,
+    /// CSV file
+    pub(crate) file: PathBuf,
+    /// Id of the ticket type
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) ticket_type: String,
+    /// Column with the codes: its number from 1, or its heading in the first line
+    #[arg(long, value_name = "COLUMN", default_value = "1", value_parser = Column::parse)]
+    pub(crate) code_column: Column,
+    /// Column with what the staff at the entrance sees, such as a seat
+    #[arg(long, value_name = "COLUMN", value_parser = Column::parse)]
+    pub(crate) label_column: Option<Column>,
+    /// Channel over which the tickets were sold [default: the name of the file without its extension]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Notify webhook endpoints of each ticket
+    #[arg(long)]
+    pub(crate) notify: bool,
 }
 
 /// What `stripe-reconcile` compares, and how Stripe is reached.

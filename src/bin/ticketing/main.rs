@@ -10,6 +10,8 @@ mod door_link;
 #[cfg(feature = "exports")]
 mod export;
 mod failure;
+#[cfg(feature = "exports")]
+mod import_tickets;
 mod log_lines;
 mod mail;
 mod option_values;
@@ -61,6 +63,8 @@ fn execute(arguments: Arguments) -> Result<(), Failure> {
         Some(Command::ReportLink(settings)) => report::report_link(&database()?, &settings),
         #[cfg(feature = "exports")]
         Some(Command::Export(settings)) => export::export(&database()?, &settings),
+        #[cfg(feature = "exports")]
+        Some(Command::ImportTickets(settings)) => import_tickets::import_tickets(&database()?, &settings),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut arguments::definition(), "ticketing", &mut script);

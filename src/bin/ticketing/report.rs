@@ -88,6 +88,10 @@ fn text_of(event: &Event, summary: &EventSummary, sales: &EventSales, arrivals: 
     if issued > 0 {
         let _ = writeln!(text, "Issued without an order {issued}");
     }
+    let imported: i64 = sales.items.iter().map(|item| item.imported).sum();
+    if imported > 0 {
+        let _ = writeln!(text, "Sold elsewhere {imported}");
+    }
     let _ = writeln!(text);
     let types = summary.ticket_types.iter().map(|seats| (shortened(&seats.name, 12), seats.sold));
     text += &bars("Sold by ticket type", &types.collect::<Vec<_>>());

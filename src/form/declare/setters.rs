@@ -93,6 +93,9 @@ macro_rules! form_setter {
     ($docs:tt discount_id: $($type:tt)*) => {
         $crate::form::declare::setters::form_setter! { $docs discount discount_id: $($type)* }
     };
+    ($docs:tt allocation_id: $($type:tt)*) => {
+        $crate::form::declare::setters::form_setter! { $docs allocation allocation_id: $($type)* }
+    };
     ($docs:tt refund_id: $($type:tt)*) => {
         $crate::form::declare::setters::form_setter! { $docs refund refund_id: $($type)* }
     };
@@ -173,6 +176,12 @@ macro_rules! setter {
     };
     ($docs:tt $name:ident $field:ident $holder:ident: Scopes) => {
         $crate::form::declare::setters::setter! { $docs $name $field $holder (impl Into<Scopes>) $name.into() }
+    };
+    ($docs:tt $name:ident $field:ident $holder:ident: Labels) => {
+        $crate::form::declare::setters::setter! {
+            $docs $name $field $holder (impl IntoIterator<Item = impl Into<String>>)
+            $name.into_iter().map(Into::into).collect()
+        }
     };
     ($docs:tt $name:ident $field:ident $holder:ident: Vec<String>) => {
         $crate::form::declare::setters::setter! {

@@ -11,6 +11,8 @@ pub struct MaintenanceReport {
     pub expired_events: usize,
     /// Pending orders that were cancelled because their event was, by a program that has ended meanwhile.
     pub cancelled_orders: usize,
+    /// Tickets of allocations that were issued or cancelled.
+    pub allocated_tickets: usize,
     /// Checkouts that the gateway was asked to close, or their outcomes, and that it answered for.
     pub answered_checkouts: usize,
     /// Refunds that the gateway made or refused.

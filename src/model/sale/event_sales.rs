@@ -69,8 +69,10 @@ responses! {
         /// What went back of payments that completed orders, through the gateway or manually, less what came back because
         /// a refund failed. It may be below 0.
         pub refunded: Amount,
-        /// The number of tickets that were issued without an order.
+        /// The number of tickets that were issued without an order, without imported ones.
         pub issued: i64,
+        /// The number of tickets that were sold elsewhere and imported.
+        pub imported: i64,
         /// The number of tickets that were cancelled in this interval, whenever they were sold or issued.
         pub cancelled: i64,
     }
@@ -84,6 +86,7 @@ pub(crate) struct SalesSums {
     pub(crate) revenue: i64,
     pub(crate) refunded: i64,
     pub(crate) issued: i64,
+    pub(crate) imported: i64,
     pub(crate) cancelled: i64,
 }
 
@@ -102,6 +105,7 @@ impl SalesSums {
         self.revenue = self.revenue.saturating_add(other.revenue);
         self.refunded = self.refunded.saturating_add(other.refunded);
         self.issued += other.issued;
+        self.imported += other.imported;
         self.cancelled += other.cancelled;
     }
 }

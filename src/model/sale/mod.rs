@@ -1,5 +1,6 @@
 //! What is sold, and to whom: events, ticket types, discounts, orders, customers.
 
+pub(crate) mod allocation;
 pub(crate) mod cancellation_run;
 pub(crate) mod customer;
 pub(crate) mod discount;
@@ -22,4 +23,5 @@ pub(crate) mod refund;
 pub(crate) mod settlement;
 pub(crate) mod summary;
 pub(crate) mod ticket;
+pub(crate) mod ticket_import;
 pub(crate) mod ticket_type;

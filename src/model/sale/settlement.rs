@@ -18,6 +18,8 @@ text_enum! {
         Issued = "ISSUED",
         /// The cancelled tickets of a type.
         Cancelled = "CANCELLED",
+        /// The valid tickets of a type that another seller has sold. A type without any has no line.
+        Imported = "IMPORTED",
         /// The discounts on a type, in the same orders.
         Discounts = "DISCOUNTS",
         /// The payments that completed orders, by method: `GATEWAY`, or recorded manually as `CASH`, `CARD`,

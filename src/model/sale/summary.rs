@@ -76,9 +76,15 @@ responses! {
         pub name: String,
         /// The number of seats.
         pub quantity: i64,
-        /// The number of seats taken by tickets that are not cancelled: sold in orders, or issued by the organizer.
+        /// The number of seats taken by tickets that are not cancelled: sold in orders, issued by the
+        /// organizer, or imported.
         pub sold: i64,
-        /// The number of seats reserved by pending orders.
+        /// The number of these whose tickets the organizer has issued without an order, also for allocations. Without
+        /// imported ones.
+        pub issued_without_order: i64 [default],
+        /// The number of these whose tickets were sold elsewhere and imported.
+        pub imported: i64 [default],
+        /// The number of seats reserved by pending orders, and by allocations whose tickets are being issued.
         pub reserved: i64,
         /// The number of seats that are neither sold nor reserved.
         pub available: i64,

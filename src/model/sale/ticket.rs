@@ -6,7 +6,10 @@ use crate::form::declare::fields::form;
 use crate::form::limits::NumberLimit::{Max, Min};
 use crate::form::limits::TextLimit::{Email, MaxLength, MinLength, TicketCode};
 use crate::form::limits::{EMAIL_LENGTH, LINE_LENGTH};
-use crate::model::values::id::{ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId};
+use crate::form::request::Request;
+use crate::model::values::id::{
+    AllocationId, ApiKeyId, CustomerId, EventId, OrderId, OrderItemId, TicketId, TicketTypeId,
+};
 use crate::model::values::metadata::Metadata;
 use crate::model::values::page::{PageRequest, list_request};
 use crate::model::values::responses::{responses, with_shared_fields};
@@ -33,12 +36,13 @@ with_shared_fields! {
         ticket_type_id: TicketTypeId,
         /// The item of the order. Not set if the organizer issued the ticket without an order.
         order_item_id: Option<OrderItemId>,
-        /// The customer.
+        /// The customer. Not set if none is assigned to the ticket of an allocation.
         customer_id: Option<CustomerId>,
-        /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits.
+        /// The code that is scanned at check-in: 20 characters of Crockford base32, which encode 100 random bits, or the
+        /// code of another seller if the ticket was imported.
         code: String,
         /// A link to the ticket as a PDF, for its holder. It works without an API key. Not set unless ticket documents
-        /// are enabled.
+        /// are enabled, nor if the ticket was imported.
         download_ticket_url: Option<String>,
         /// The status.
         status: TicketStatus,
@@ -50,9 +54,9 @@ with_shared_fields! {
         checked_in_by_id: Option<ApiKeyId>,
         /// Whether the organizer issued the ticket without an order.
         is_internal: bool,
-        /// Never set: internal allocations are not supported.
-        internal_allocation_id: Option<String>,
-        /// Never set: ticket labels are not supported.
+        /// The allocation. Not set if the ticket belongs to none.
+        internal_allocation_id: Option<AllocationId>,
+        /// What distinguishes the ticket from others of its allocation, such as a seat.
         ticket_label: Option<String>,
         /// When the ticket was first checked in.
         first_scan_date: Option<Timestamp>,
@@ -74,7 +78,7 @@ with_shared_fields! {
         /// The ticket type.
         #[serde(rename = "ticket")]
         ticket_type: TicketTypeOfTicket,
-        /// The holder, with the name given when the ticket was issued. Every response contains it.
+        /// The holder, with the name given when the ticket was issued or assigned. Not set if none is assigned.
         customer: Option<Customer>,
     }
     /// The response to the cancellation of an issued ticket: the ticket without its type and its holder.
@@ -140,6 +144,27 @@ impl From<TicketHolder> for NewCustomer {
     }
 }
 
+impl From<NewCustomer> for AssignTicket {
+    fn from(customer: NewCustomer) -> Self {
+        Self { customer }
+    }
+}
+
+impl From<NewCustomer> for Request<AssignTicket> {
+    fn from(customer: NewCustomer) -> Self {
+        AssignTicket::from(customer).into()
+    }
+}
+
+form! {
+    /// A request to give a ticket of an allocation to a customer.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct AssignTicket {
+        /// The holder of the ticket. A company name is ignored.
+        pub customer: NewCustomer as TicketHolder,
+    }
+}
+
 responses! {
     /// The response to issuing tickets.
     pub struct IssueTicketsResponse {
@@ -175,9 +200,43 @@ form! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct CheckInTicket {
         /// The code of the ticket: at most 255 characters. Upper and lower case are equivalent, and so are O and 0, and
-        /// I, L and 1. White space, dashes, control characters and invisible ones are ignored.
+        /// I, L and 1. White space, dashes, control characters and invisible ones are ignored. The code of another
+        /// seller is read exactly as it was imported, without white space at its ends.
         pub code: String [MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
-        /// The event at whose entrance the ticket is scanned. Tickets for other events are refused.
+        /// The event at whose entrance the ticket is scanned. Tickets for other events are refused. Needed if tickets of
+        /// several events were imported with the code.
+        pub event_id: Option<EventId>,
+    }
+}
+
+/// # Constructors
+impl FindTicket {
+    /// Creates a request for the ticket of any event of the organization that has this code.
+    #[must_use]
+    pub fn new(code: impl Into<String>) -> Self {
+        Self { code: code.into(), event_id: None }
+    }
+}
+
+impl From<&str> for FindTicket {
+    fn from(code: &str) -> Self {
+        Self::new(code)
+    }
+}
+
+impl From<&String> for FindTicket {
+    fn from(code: &String) -> Self {
+        Self::new(code)
+    }
+}
+
+form! {
+    /// A request for the ticket with a code.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct FindTicket {
+        /// The code of the ticket, which is read as for a check-in: at most 255 characters.
+        pub code: String [MinLength(1), MaxLength(LINE_LENGTH), TicketCode],
+        /// The event of the ticket. Needed if tickets of several events were imported with the code.
         pub event_id: Option<EventId>,
     }
 }
@@ -191,6 +250,8 @@ list_request! {
         pub ticket_type_id as "ticketId": Option<TicketTypeId>,
         /// Only tickets of this order.
         pub order_id: Option<OrderId>,
+        /// Only tickets of this allocation.
+        pub allocation_id: Option<AllocationId>,
         /// Only tickets with this status.
         pub status: Option<TicketStatus>,
         /// Only tickets of the customer with exactly this e-mail address. Upper and lower case are equivalent, and so

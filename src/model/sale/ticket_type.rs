@@ -75,7 +75,7 @@ responses! {
         /// The number of seats that are sold or issued. Cancelled tickets and seats reserved by pending orders do not
         /// count.
         pub sold: i64,
-        /// The number of seats that are neither sold nor reserved by pending orders.
+        /// The number of seats that are neither sold nor reserved by pending orders or allocations.
         pub available: i64 [default],
         /// Whether it can be ordered now, and if not, why.
         pub sale_state: SaleState [default = "SaleState::unknown"],

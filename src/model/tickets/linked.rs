@@ -77,6 +77,17 @@ impl LinkedOrder {
     }
 }
 
+/// Tickets of an allocation with what their document says.
+#[derive(Debug)]
+pub(crate) struct LinkedAllocation {
+    pub(crate) event: Event,
+    pub(crate) ticket_type: TicketType,
+    /// Those that are not cancelled, in the order in which they were issued.
+    pub(crate) tickets: Vec<IssuedTicket>,
+    /// The name of the organization.
+    pub(crate) organizer: String,
+}
+
 fn is_cancelled(ticket: &IssuedTicket, event: &Event) -> bool {
     ticket.status == TicketStatus::Cancelled || event.status == EventStatus::Cancelled
 }
@@ -92,6 +103,8 @@ pub(crate) struct LinkVersion {
     /// The sum of the revisions of the ticket types.
     pub(crate) ticket_types: i64,
     pub(crate) cancelled_tickets: i64,
+    /// How many tickets of an allocation were given to a customer.
+    pub(crate) assigned_tickets: i64,
     pub(crate) scans_and_renewals: i64,
     /// The sum of the `updated_at` times of the tickets, and of the order and its refunds if the link is that of an
     /// order.

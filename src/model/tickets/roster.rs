@@ -95,7 +95,8 @@ responses! {
     #[serde(from = "Values", into = "Values")]
     pub struct RosterTicket {
         /// The first 12 bytes of the SHA-256 hash of `roster`, the id of the event and the code, in base64url (RFC
-        /// 4648). The code cannot be found from it.
+        /// 4648). A code of this service cannot be found from it; a short code of another seller can. The hash of a cancelled
+        /// ticket whose code another ticket has got is that of no code.
         pub hash: String,
         /// The issued ticket.
         pub ticket_id: TicketId,
@@ -164,6 +165,8 @@ responses! {
         pub cancelled: i64,
         /// Those that are checked in.
         pub inside: i64,
+        /// Valid tickets that another seller has sold. If there are none, no text but a code of this service is a ticket.
+        pub imported: i64 [default],
     }
 }
 

@@ -185,6 +185,8 @@ responses! {
         pub first_scan_date: Option<Timestamp>,
         /// From this time on, the ticket cannot be checked in.
         pub expires_at: Option<Timestamp>,
+        /// What distinguishes the ticket from others of its allocation, such as a seat.
+        pub ticket_label: Option<String> [default],
     }
 
     /// Another scan of the same ticket.

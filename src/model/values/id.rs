@@ -243,6 +243,8 @@ kinds! {
     EventId = Event("event", "event");
     /// The id of a ticket type: `type_…`.
     TicketTypeId = TicketType("type", "ticket type");
+    /// The id of an allocation: `allocation_…`.
+    AllocationId = Allocation("allocation", "allocation");
     /// The id of a run that cancels the orders of an event: `run_…`.
     CancellationRunId = CancellationRun("run", "cancellation run");
     /// The id of an order: `order_…`.

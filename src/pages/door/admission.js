@@ -134,7 +134,28 @@ export function afterScan(event, type, ticket, kind, at) {
 /** White space, dashes, invisible and control characters. */
 const IGNORED = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}\p{Cc}]/gu;
 
+/** What our own codes are, after `normalizeCode`. */
+const OWN_CODE = /^[0-9A-HJKMNP-TV-Z]{20}$/;
+
+/** White space and invisible spaces at the ends of a text. */
+const ENDS = /^[\p{White_Space}\u200b\ufeff]+|[\p{White_Space}\u200b\ufeff]+$/gu;
+
 /** The form in which a code that was typed or scanned is stored, as `src/rules/ticket.rs` computes it. */
 export function normalizeCode(text) {
   return text.normalize("NFKC").replaceAll(IGNORED, "").toUpperCase().replaceAll("O", "0").replaceAll(/[IL]/g, "1");
+}
+
+/** Whether a text that `readCode` has read is a code of ours. */
+export const isOwnCode = (code) => OWN_CODE.test(code);
+
+/** Whether a text that `readCode` has read can be the code of another seller, as `src/rules/ticket.rs` says. */
+export const isForeignCode = (code) => /^[!-~]{6,200}$/.test(code) && !isOwnCode(code);
+
+/**
+ * A code that was typed or scanned, as the service reads it: one of ours in the form in which it is stored, and one of another
+ * seller as it is, without white space at its ends.
+ */
+export function readCode(text) {
+  const own = normalizeCode(text);
+  return isOwnCode(own) ? own : text.replaceAll(ENDS, "");
 }

@@ -3,7 +3,7 @@
 // `door.js` decides, `view.js` shows, `storage.js` keeps. The link of the entrance comes in the fragment of the address, which
 // browsers never send: https://host/door/#event_.../tk_...
 
-import { normalizeCode } from "./admission.js";
+import { normalizeCode, readCode } from "./admission.js";
 import { Camera } from "./camera.js";
 import { Door } from "./door.js";
 import { lookUp, orderNumber } from "./order.js";
@@ -209,7 +209,7 @@ let work = Promise.resolve();
 /** A code in view of the camera. */
 function sighted(text) {
   if (find("#scanner").hidden) return;
-  const code = normalizeCode(text);
+  const code = readCode(text);
   const now = Date.now();
   seen.forEach((at, old) => { if (now - at >= SAME_CODE) seen.delete(old); });
   const isSame = seen.has(code);
@@ -359,15 +359,15 @@ find("#torch").addEventListener("click", async ({ target }) => {
   await camera.setTorch(isOn);
   target.setAttribute("aria-pressed", String(isOn));
 });
-find("#typed").addEventListener("submit", (event) => {
+find("#typed").addEventListener("submit", async (event) => {
   event.preventDefault();
   const field = find("#code");
-  const code = normalizeCode(field.value);
+  const [code, order] = [readCode(field.value), orderNumber(normalizeCode(field.value))];
   field.value = "";
   field.blur();
   allowSound();
-  const order = orderNumber(code);
-  if (order !== null) lookUp(order, { door, show, scan: (ticket) => decide(() => door.scanOfOrder(ticket, kind)) });
+  // The code of another seller can look like the number of an order.
+  if (order !== null && !(await door.knows(code))) lookUp(order, { door, show, scan: (ticket) => decide(() => door.scanOfOrder(ticket, kind)) });
   else if (code !== "") check(code);
 });
 document.addEventListener("keydown", ({ key, ctrlKey, metaKey, target }) => {

@@ -3,7 +3,7 @@
 // Nobody is let in before the scan is on the disk of the phone or of the service. So each scan is put into the queue before
 // anything else is done with it, and leaves it when the service has it.
 
-import { factOf, reasonAgainst } from "./admission.js";
+import { factOf, isForeignCode, isOwnCode, reasonAgainst } from "./admission.js";
 import { proofOf } from "./roster.js";
 import { ServiceError } from "./service.js";
 
@@ -15,7 +15,6 @@ const REFRESH = 15_000;
 const MOST = 100;
 
 const LET_THROUGH = ["ADMITTED", "LEFT", "ADMITTED_TWICE", "WOULD_BE_REFUSED"];
-const CODE = /^[0-9A-HJKMNP-TV-Z]{20}$/;
 
 /** Resolves to null if a promise takes longer, or if the service does not answer. */
 async function inTime(promise) {
@@ -59,10 +58,17 @@ export class Door {
    * not be stored. `fact` explains the reason, see `admission.js`, and `subject` is what `letIn` needs.
    */
   async scan(code, kind) {
-    if (!CODE.test(code)) return { result: "refused", reason: "not-a-ticket" };
+    const notATicket = { result: "refused", reason: "not-a-ticket" };
+    if (!isOwnCode(code) && !isForeignCode(code)) return notATicket;
     const ticket = await this.#find(() => this.#roster.find(code));
+    if (ticket === null && !isOwnCode(code) && !this.#roster.head.hasImports) return notATicket;
     if (ticket === null) return this.#scanUnknown(code, kind);
     return this.#scanTicket(ticket, await proofOf(this.#roster.head.event.id, code), kind);
+  }
+
+  /** Whether a ticket in the roster has this code. */
+  async knows(code) {
+    return (await this.#find(() => this.#roster.find(code))) !== null;
   }
 
   /** The tickets of an order: see `service.js`. */
@@ -107,10 +113,11 @@ export class Door {
       if (answer === null) this.#setOnline(false);
     }
     const verdict = answer === null ? await this.#decide(question, ticket) : ofAnswer(answer);
+    const label = answer?.ticket?.ticketLabel;
     this.#notify.changed();
     const type = this.#roster.type(ticket);
     const fact = this.#factOf(verdict.reason, ticket, scan.scannedAt);
-    return { ...verdict, fact, type: type?.name, areas: type?.accessAreas, subject };
+    return { ...verdict, fact, type: type?.name, areas: type?.accessAreas, label, subject };
   }
 
   #factOf(reason, ticket, at) {
@@ -159,7 +166,10 @@ export class Door {
     if (!this.isOnline) return check;
     const scan = { id: crypto.randomUUID(), kind, code, scannedAt: this.#service.now(), verdict: null };
     const results = await inTime(this.#service.report(this.#device, [scan]));
-    if (results !== null) return { ...ofAnswer(results[0]), type: results[0].ticket?.ticketTypeName, subject };
+    if (results !== null) {
+      const { ticket } = results[0];
+      return { ...ofAnswer(results[0]), type: ticket?.ticketTypeName, label: ticket?.ticketLabel, subject };
+    }
     this.#setOnline(false);
     return check;
   }

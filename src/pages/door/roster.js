@@ -33,7 +33,7 @@ export class Roster {
   #byId = new Map();
   /** Tickets that a report has changed since the answer in progress was asked for, which may be older. */
   #changed = new Set();
-  /** {event, gate, types, cursor, at, loadedAt}: what else the service has answered, and when. Null until it has. */
+  /** {event, hasImports, gate, types, cursor, at, loadedAt}: what else the service has answered, and when. Null until it has. */
   head = null;
   counts = { tickets: 0, cancelled: 0, inside: 0 };
   conflicts = [];
@@ -221,5 +221,6 @@ function readHead(answer) {
     };
   }
   const event = { ...answer.event, cancelledAt: instant(answer.event.cancelledAt) };
-  return { event, gate: answer.gate ?? null, types, cursor: answer.cursor, at: Date.now() };
+  const hasImports = answer.counts.imported > 0;
+  return { event, hasImports, gate: answer.gate ?? null, types, cursor: answer.cursor, at: Date.now() };
 }

@@ -176,7 +176,7 @@ let timer;
 let focused = null;
 
 /** Shows a verdict on the whole screen. `letIn` is called if the staff decides against it; null if that is not possible. */
-export function showVerdict({ result, reason, fact, at, device, type, areas }, { zone, now, letIn }) {
+export function showVerdict({ result, reason, fact, at, device, type, areas, label }, { zone, now, letIn }) {
   const [look, icon] = LOOKS[result];
   const verdict = find("#verdict");
   const text = (selector, value) => { verdict.querySelector(selector).textContent = value ?? ""; };
@@ -186,6 +186,7 @@ export function showVerdict({ result, reason, fact, at, device, type, areas }, {
   text(".word", words[result]);
   text(".type", type);
   text(".areas", areas?.join(" · "));
+  text(".label", label);
   const when = at ? time(at, zone, now) : null;
   const lines = [reason && because(reason, fact, when, zone, now)];
   if (reason === "already-checked-in" && when !== null) {

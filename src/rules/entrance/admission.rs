@@ -28,7 +28,7 @@ pub(crate) struct Scanned {
 }
 
 fn refuse(reason: Reason, detail: impl Into<String>) -> Result<(), Conflict> {
-    Err(Conflict { reason, detail: detail.into() })
+    Err(Conflict { reason, detail: detail.into(), errors: Vec::new() })
 }
 
 impl Scanned {

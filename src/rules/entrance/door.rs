@@ -14,7 +14,7 @@ use crate::model::tenants::organization::CreateApiKey;
 use crate::model::tickets::scan::{NewScan, UploadScans};
 use crate::model::values::id::EventId;
 use crate::model::values::timestamp::Timestamp;
-use crate::rules::ticket::normalize_code;
+use crate::rules::ticket::read_code;
 use crate::rules::{Checked, api_key};
 
 /// How long a link works after the end of its event, unless the request says something else.
@@ -93,7 +93,7 @@ pub(crate) fn check_upload(
             "must be set with ticketId, and only then",
         );
         if let Some(code) = code {
-            *code = normalize_code(code);
+            *code = read_code(code);
         }
     }
     Ok((event.unwrap_or(EventId::UNKNOWN), crate::rules::checked(body, errors)?))

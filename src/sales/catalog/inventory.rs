@@ -5,6 +5,7 @@
 
 use super::hold_releases::{ReleaseLimit, release_seats};
 use crate::error::{Error, Reason, Result};
+use crate::model::sale::order::OrderStatus;
 use crate::store::LockedEvent;
 use crate::store::sale::events;
 use crate::store::sale::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
@@ -34,6 +35,33 @@ pub(in crate::sales) fn sell_to_expired(
     close_if_sold_out(tx, seats, unsold)
 }
 
+/// Sells available seats without an order. Fails with the conflict `sold-out`, which tells how many are left, if there are
+/// too few.
+pub(in crate::sales) fn sell_without_order(
+    tx: &LockedEvent<'_>,
+    seats: Seats,
+    release_limit: &ReleaseLimit,
+) -> Result<()> {
+    let sell = |tx: &LockedEvent<'_>, seats| seat_counts::sell(tx, seats, 0, PaidThrough::Gateway);
+    match try_claim(tx, seats, release_limit, sell)? {
+        Claim::Unsold(unsold) => close_if_sold_out(tx, seats, unsold),
+        Claim::TooFew(found) => Err(too_few_left(&found)),
+    }
+}
+
+/// Reserves available seats for tickets that are issued later. Fails like [`sell_without_order`].
+pub(in crate::sales) fn set_aside(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
+    match try_claim(tx, seats, release_limit, seat_counts::reserve)? {
+        Claim::Unsold(_) => Ok(()),
+        Claim::TooFew(found) => Err(too_few_left(&found)),
+    }
+}
+
+/// Makes seats available again that were set aside.
+pub(in crate::sales) fn return_set_aside(tx: &LockedEvent<'_>, seats: Seats) -> Result<()> {
+    seat_counts::release(tx, seats, OrderStatus::Cancelled)
+}
+
 pub(in crate::sales) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<()> {
     let unsold = seat_counts::sell_reserved(tx, seats, paid_through)?;
     close_if_sold_out(tx, seats, unsold)
@@ -49,24 +77,44 @@ pub(in crate::sales) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: 
     Ok(())
 }
 
-/// Claims available seats with `claim`. If there are too few, releases seats of expired holds and tries once more.
-/// Returns the number of unsold seats of the type.
+/// The outcome of an attempt to claim seats.
+enum Claim {
+    /// They are claimed. This many seats of the type are unsold now.
+    Unsold(i64),
+    /// There are too few, and nothing was claimed.
+    TooFew(AvailableSeats),
+}
+
+/// Claims available seats with `claim`, and returns the number of unsold seats of the type. Fails if there are too few.
 fn claim(
     tx: &LockedEvent<'_>,
     seats: Seats,
     release_limit: &ReleaseLimit,
     claim: impl Fn(&LockedEvent<'_>, Seats) -> Result<Option<i64>>,
 ) -> Result<i64> {
+    match try_claim(tx, seats, release_limit, claim)? {
+        Claim::Unsold(unsold) => Ok(unsold),
+        Claim::TooFew(found) => Err(sold_out(seats.count, &found)),
+    }
+}
+
+/// Claims available seats with `claim`. If there are too few, releases seats of expired holds and tries once more.
+fn try_claim(
+    tx: &LockedEvent<'_>,
+    seats: Seats,
+    release_limit: &ReleaseLimit,
+    claim: impl Fn(&LockedEvent<'_>, Seats) -> Result<Option<i64>>,
+) -> Result<Claim> {
     if let Some(unsold) = claim(tx, seats)? {
-        return Ok(unsold);
+        return Ok(Claim::Unsold(unsold));
     }
     let found = make_available(tx, seats, release_limit)?;
     if found.available >= seats.count
         && let Some(unsold) = claim(tx, seats)?
     {
-        return Ok(unsold);
+        return Ok(Claim::Unsold(unsold));
     }
-    Err(sold_out(seats.count, &found))
+    Ok(Claim::TooFew(found))
 }
 
 /// Releases seats of expired holds, so that this number of seats is available. If there are too few, changes nothing.
@@ -89,6 +137,16 @@ fn sold_out(wanted: i64, found: &AvailableSeats) -> Error {
     let AvailableSeats { ticket_type, available, .. } = found;
     let detail = match available {
         1.. => format!("fewer than {wanted} seats of the ticket type {ticket_type} are available"),
+        _ => format!("the ticket type {ticket_type} is sold out"),
+    };
+    Error::conflict(Reason::SoldOut, detail)
+}
+
+/// For the organizer, who may know how many seats are left.
+fn too_few_left(AvailableSeats { ticket_type, available, .. }: &AvailableSeats) -> Error {
+    let detail = match available {
+        1 => format!("1 seat of the ticket type {ticket_type} is left"),
+        2.. => format!("{available} seats of the ticket type {ticket_type} are left"),
         _ => format!("the ticket type {ticket_type} is sold out"),
     };
     Error::conflict(Reason::SoldOut, detail)

@@ -5,6 +5,7 @@
 use super::receipts;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::form::accepted::preferred_language;
+use crate::model::sale::allocation::AllocationState;
 use crate::model::sale::event::{Event, EventStatus};
 use crate::model::sale::order::{Order, OrderDetails, OrderStatus};
 use crate::model::sale::ticket::{IssuedTicket, TicketStatus};
@@ -12,14 +13,15 @@ use crate::model::sale::ticket_type::TicketType;
 use crate::model::tickets::link_token::LinkToken;
 #[cfg(feature = "server")]
 use crate::model::tickets::linked::OrderPart;
-use crate::model::tickets::linked::{LinkedOrder, LinkedTicket};
-use crate::model::values::id::{OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::tickets::linked::{LinkedAllocation, LinkedOrder, LinkedTicket};
+use crate::model::values::id::{AllocationId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::rules::ticket::check_own;
 use crate::store::Transaction;
 use crate::store::order::printed_tickets;
 use crate::store::order::{order_details, orders};
 use crate::store::sale::{events, ticket_types};
 use crate::store::tenants::organizations;
-use crate::store::tickets::{document_links, issued_tickets};
+use crate::store::tickets::{allocations, document_links, issued_tickets};
 
 /// Reads a ticket type: with its logo, with a small one only, or as if it had none.
 pub(crate) type GetTicketType = fn(&Transaction<'_>, OrganizationId, TicketTypeId) -> Result<TicketType>;
@@ -68,14 +70,48 @@ fn get_ticket(
     })
 }
 
-/// Returns a ticket that has a document: it is not cancelled, and neither is its event.
+/// Returns a ticket that has a document: it is not cancelled, and neither is its event, and nobody else has sold it.
 pub(crate) fn printed_ticket(tx: &Transaction<'_>, organization: OrganizationId, id: TicketId) -> Result<LinkedTicket> {
     let linked = get_ticket(tx, organization, id, ticket_types::get)?;
+    check_own(&linked.ticket)?;
     if linked.ticket.status == TicketStatus::Cancelled {
         return Err(Error::Gone(ResourceKind::Ticket));
     }
     require_to_take_place(&linked.event)?;
     Ok(linked)
+}
+
+/// The greatest number of tickets in a document of an allocation.
+const MAX_OF_ALLOCATION: i64 = 500;
+
+/// Returns tickets of an allocation that have a document together: those from the number `from` on, from 1, that are not
+/// cancelled.
+pub(crate) fn printed_allocation(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    id: AllocationId,
+    from: i64,
+) -> Result<LinkedAllocation> {
+    let allocation = allocations::get(tx, organization, id)?;
+    if allocation.imported {
+        return Err(Error::conflict(Reason::TicketImported, "its tickets were sold by another seller"));
+    }
+    if allocation.state == AllocationState::Issuing {
+        return Err(Error::conflict(Reason::AllocationNotComplete, "its tickets are being issued"));
+    }
+    let ids = issued_tickets::ids_of_allocation(tx, id, from.saturating_sub(1), MAX_OF_ALLOCATION)?;
+    if ids.is_empty() && from > 1 {
+        return Err(Error::field("from", "must be at most the number of tickets"));
+    }
+    let event = events::get(tx, organization, allocation.event_id)?;
+    require_to_take_place(&event)?;
+    let tickets = issued_tickets::of_ids(tx, &ids)?.into_iter();
+    let tickets: Vec<_> = tickets.filter(|ticket| ticket.status != TicketStatus::Cancelled).collect();
+    if tickets.is_empty() {
+        return Err(Error::Gone(ResourceKind::Allocation));
+    }
+    let ticket_type = ticket_types::get(tx, organization, allocation.ticket_type_id)?;
+    Ok(LinkedAllocation { event, ticket_type, tickets, organizer: organizations::get(tx, organization)?.name })
 }
 
 /// Returns an order that has a document: at least one of its tickets is not cancelled, and neither is its event.
@@ -183,5 +219,7 @@ pub(crate) fn order_part(tx: &Transaction<'_>, token: &str, part: usize, size: u
 /// Gives a ticket a new link, and returns the ticket with it.
 pub(crate) fn renew(tx: &Transaction<'_>, organization: OrganizationId, ticket: TicketId) -> Result<IssuedTicket> {
     document_links::renew(tx, organization, ticket)?;
-    issued_tickets::get(tx, organization, ticket)
+    let ticket = issued_tickets::get(tx, organization, ticket)?;
+    check_own(&ticket)?;
+    Ok(ticket)
 }

@@ -13,6 +13,7 @@ use crate::model::sale::ticket::TicketStatus;
 use crate::model::tickets::mail_facts::{MailFacts, MailSubject};
 use crate::model::values::id::{EventId, MailId, OrderId, OrganizationId, TicketId};
 use crate::rules::checked_request;
+use crate::rules::ticket::check_own;
 use crate::store::order::mails::{self, NewMail};
 use crate::store::order::order_status;
 use crate::store::tenants::mail_settings;
@@ -75,6 +76,7 @@ pub(crate) fn of_ticket(
     let request = checked_request(request.clone())?;
     let ticket = issued_tickets::get(tx, organization, id)?;
     require_enabled(tx, organization)?;
+    check_own(&ticket)?;
     if ticket.status == TicketStatus::Cancelled {
         return Err(Error::conflict(Reason::TicketCancelled, "the ticket is CANCELLED"));
     }

@@ -24,6 +24,7 @@ use crate::store::sale::sales_figures;
 use crate::store::tenants::api_keys;
 use crate::store::tickets::scan_log::{self, StoredScan};
 use crate::store::tickets::scans::{self, LockedTicket};
+use crate::store::tickets::ticket_codes;
 use crate::store::webhooks::{outbox, subscribed_endpoints};
 use crate::store::{CommitEvent, Transaction};
 
@@ -113,7 +114,7 @@ pub(crate) fn upload(
 
 /// The scans of a report, each id once, with what their codes belong to.
 fn entries<'r>(tx: &Transaction<'_>, device: &Device<'_>, scans: &'r [NewScan]) -> Result<Vec<Reported<'r>>> {
-    let of_code = |code: &str| scans::ticket_of_code(tx, device.caller.organization, code);
+    let of_code = |code: &str| ticket_codes::find(tx, device.caller.organization, code, Some(device.event));
     tx.read_ahead(|| scans.iter().filter_map(|scan| scan.code.as_deref()).try_for_each(|code| of_code(code).map(drop)));
     let mut entries: Vec<Reported<'r>> = Vec::with_capacity(scans.len());
     for (index, scan) in scans.iter().enumerate() {
@@ -381,5 +382,6 @@ fn shown_ticket(ticket: &LockedTicket, state: &TicketState) -> ScannedTicket {
         check_in_date: state.ticket.check_in_date,
         first_scan_date: state.ticket.first_scan_date,
         expires_at: state.ticket.expires_at,
+        ticket_label: ticket.ticket.ticket_label.clone(),
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn issue(
 
     // Before anything changes: to find the customer may need the job to start again.
     let known = customers::find_or_lock(tx, organization, &request.customer.email)?;
-    let seats = Seats::uncounted(ticket_type.event_id, request.ticket_type_id, request.quantity);
+    let seats = Seats::without_order(ticket_type.event_id, request.ticket_type_id, request.quantity);
     inventory::sell(tx, seats, release_limit)?;
     let customer = customers::update_or_insert(tx, organization, known, &request.customer)?;
     let holder = TicketHolder {
@@ -80,7 +80,12 @@ pub(in crate::sales) fn report_completed<'t>(
     outbox::enqueue(tx, organization, notifications)
 }
 
-fn issued(ticket: TicketId, ticket_type: TicketTypeId, event: EventId, order: Option<OrderId>) -> NotificationData {
+pub(super) fn issued(
+    ticket: TicketId,
+    ticket_type: TicketTypeId,
+    event: EventId,
+    order: Option<OrderId>,
+) -> NotificationData {
     NotificationData::TicketIssued(TicketIssued {
         issued_ticket_id: ticket,
         ticket_type_id: ticket_type,
@@ -107,15 +112,15 @@ pub(crate) fn cancel(
     Ok(CancelledIssuedTicket::with_fields_of(ticket))
 }
 
-/// Causes the mail that tells the customer of a cancelled ticket.
-fn tell_holder(
+/// Causes the mail that tells the customer of a cancelled ticket. Customers of another seller get none.
+pub(super) fn tell_holder(
     tx: &LockedEvent<'_>,
     organization: OrganizationId,
     event: EventId,
     order: Option<OrderId>,
     ticket: &IssuedTicket,
 ) -> Result<()> {
-    let Some(customer) = &ticket.customer else { return Ok(()) };
+    let Some(customer) = ticket.customer.as_ref().filter(|_| rules::is_code(&ticket.code)) else { return Ok(()) };
     let customer_email = customer.email.as_str();
     match order {
         Some(id) => {
@@ -143,7 +148,10 @@ pub(in crate::sales) fn restock(
     for same_type in cancelled.chunk_by(|one, other| one.ticket_type == other.ticket_type) {
         let count = i64::try_from(same_type.len()).unwrap_or(i64::MAX);
         let checked_in = same_type.iter().map(|ticket| i64::from(ticket.was_checked_in)).sum();
-        inventory::restock(tx, Seats::uncounted(event, same_type[0].ticket_type, count), checked_in)?;
+        let imported = same_type.iter().map(|ticket| i64::from(ticket.is_imported)).sum();
+        let issued = same_type.iter().map(|ticket| i64::from(ticket.order.is_none() && !ticket.is_imported)).sum();
+        let seats = Seats { issued, imported, ..Seats::uncounted(event, same_type[0].ticket_type, count) };
+        inventory::restock(tx, seats, checked_in)?;
     }
     let notifications = cancelled.iter().map(|ticket| {
         NotificationDetails::TicketCancelled(TicketCancelled {

@@ -32,7 +32,8 @@ use crate::enums::scope::Scope;
 use crate::form::declare::schema::NamedSchemas;
 use crate::form::value::FormValue;
 use crate::model::values::id::{
-    ApiKeyId, DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId, WebhookId,
+    AllocationId, ApiKeyId, DiscountId, EventId, OrderId, RefundId, TicketId, TicketTypeId, WebhookDeliveryId,
+    WebhookId,
 };
 
 /// Stands for the URL of the server in [`DOCUMENT`].
@@ -183,6 +184,7 @@ fn path_parameter(name: &str, named: &mut NamedSchemas) -> (&'static str, Value)
     match name {
         "eventId" => ("The id of the event.", EventId::schema(named)),
         "ticketTypeId" => ("The id of the ticket type.", TicketTypeId::schema(named)),
+        "allocationId" => ("The id of the allocation.", AllocationId::schema(named)),
         "orderId" => ("The id of the order.", OrderId::schema(named)),
         "refundId" => ("The id of the refund.", RefundId::schema(named)),
         "issuedTicketId" => ("The id of the issued ticket.", TicketId::schema(named)),

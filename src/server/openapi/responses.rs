@@ -80,7 +80,9 @@ fn success(operation: &Operation, status: StatusCode, generator: &mut SchemaGene
 /// The statuses of the problems that an operation can return.
 fn problem_statuses(operation: &Operation) -> Vec<StatusCode> {
     // At the entrance, the code of the ticket and the event are in the body.
-    let names_a_resource = operation.route.path.contains('{') || operation.route.scope == Scope::TicketsCheckIn;
+    let names_a_resource = operation.route.path.contains('{')
+        || operation.route.path.ends_with("/by-code")
+        || operation.route.scope == Scope::TicketsCheckIn;
     let can_conflict = operation.idempotent || !operation.conflicts.is_empty();
     let statuses = [
         (true, StatusCode::BAD_REQUEST),

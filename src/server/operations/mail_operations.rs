@@ -3,7 +3,7 @@
 use super::operation::{Operation, operation};
 use crate::enums::scope::Scope::{MailRead, MailWrite, OrdersRead, TicketsRead};
 use crate::error::Reason::{
-    EventCancelled, LimitReached, MailDisabled, OrderNotCompleted, OrderNotPending, TicketCancelled,
+    EventCancelled, LimitReached, MailDisabled, OrderNotCompleted, OrderNotPending, TicketCancelled, TicketImported,
 };
 use crate::model::sale::mail::{ListMails, PreviewMail, ResendTickets, UpdateMailSettings};
 
@@ -51,6 +51,6 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .also_requires(OrdersRead)
         .also_requires(TicketsRead)
-        .conflicts(&[MailDisabled, TicketCancelled, LimitReached]),
+        .conflicts(&[MailDisabled, TicketImported, TicketCancelled, LimitReached]),
     ]
 }

@@ -12,6 +12,7 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(refund_operations::operations());
     operations.extend(ledger_operations::operations());
     operations.extend(ticket_operations::operations());
+    operations.extend(allocation_operations::operations());
     #[cfg(feature = "documents")]
     operations.extend(document_operations::operations());
     #[cfg(feature = "exports")]
@@ -22,6 +23,7 @@ pub(super) fn all() -> Vec<Operation> {
     operations.extend(webhook_operations::operations());
     operations
 }
+pub(super) mod allocation_operations;
 pub(in crate::server) mod conditions;
 pub(super) mod discount_operations;
 #[cfg(feature = "documents")]

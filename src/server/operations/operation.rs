@@ -212,6 +212,20 @@ impl Operation {
         Self { class: Class::Document, ..operation }
     }
 
+    /// `GET` of a document of which the query selects a part.
+    #[cfg(feature = "documents")]
+    pub(in crate::server) fn document_part<Q: Form + 'static, T: Into<TicketDocument> + 'static>(
+        route: Route,
+        run: fn(&Call<'_>, Q) -> Result<T>,
+    ) -> Self {
+        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
+        let operation = Self::new(route, Method::GET, Input::Query(object::schema::<Q>), success, move |call| {
+            let document = run(call, call.query().into_inner()?)?.into();
+            Ok(Representation::document(document).send(&call.head.headers))
+        });
+        Self { class: Class::Document, ..operation }
+    }
+
     /// `GET` of an exported file.
     #[cfg(feature = "exports")]
     pub(in crate::server) fn export(

@@ -5,10 +5,10 @@ use axum::http::StatusCode;
 use super::operation::{Operation, operation};
 use crate::enums::scope::Scope::{EventsWrite, TicketsCheckIn, TicketsRead, TicketsWrite};
 use crate::error::Reason::{
-    AlreadyCheckedIn, EventCancelled, EventNotOnSale, LimitReached, NoDoorLink, NoLongerValid, NotCheckedIn,
-    NotValidToday, NotYetValid, SoldOut, TicketCancelled, WrongEvent,
+    AlreadyCheckedIn, AmbiguousCode, EventCancelled, EventNotOnSale, LimitReached, NoDoorLink, NoLongerValid,
+    NotCheckedIn, NotValidToday, NotYetValid, SoldOut, TicketCancelled, WrongEvent,
 };
-use crate::model::sale::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use crate::model::sale::ticket::{CheckInTicket, FindTicket, IssueTickets, ListTickets};
 use crate::model::tenants::door_link::{CreateDoorLink, ListDoorLinks};
 use crate::model::tickets::roster::GetRoster;
 use crate::model::tickets::scan::{ListScans, UploadScans};
@@ -27,6 +27,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Of two simultaneous scans of a ticket, one is accepted. Refused scans count in `scanCount` too.",
             )
             .conflicts(&[
+                AmbiguousCode,
                 WrongEvent,
                 TicketCancelled,
                 EventCancelled,
@@ -37,7 +38,7 @@ pub(super) fn operations() -> Vec<Operation> {
             ]),
         operation!(action, check_out_ticket::<CheckInTicket>(keyed), "/tickets/check-out", TicketsCheckIn)
             .docs("Check out a ticket", "")
-            .conflicts(&[WrongEvent, TicketCancelled, NotCheckedIn]),
+            .conflicts(&[AmbiguousCode, WrongEvent, TicketCancelled, NotCheckedIn]),
         operation!(list, get_roster::<GetRoster>(caller, id), "/events/{eventId}/roster", TicketsCheckIn)
             .docs(
                 "Get the roster of an event",
@@ -97,6 +98,9 @@ pub(super) fn operations() -> Vec<Operation> {
             "List the scans of an event",
             "Newest first, with cancelled tickets. The log begins with the first door link.",
         ),
+        operation!(list, get_ticket_by_code::<FindTicket>(caller), "/tickets/by-code", TicketsRead)
+            .docs("Get the issued ticket with a code", "The code is read as for a check-in. This does not count as a scan.")
+            .conflicts(&[AmbiguousCode]),
         operation!(get, get_ticket(caller, id), "/tickets/{issuedTicketId}", TicketsRead)
             .docs("Get an issued ticket", ""),
         operation!(action_on, cancel_ticket(keyed, id), "/tickets/{issuedTicketId}/cancel", TicketsWrite)

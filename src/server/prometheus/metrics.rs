@@ -243,7 +243,12 @@ impl Collector for ServiceMetrics {
         metrics.gauge("refunds_refused", help, None, backlog.refunds_refused)?;
         let help = "Disputes of payments that are not decided";
         metrics.gauge("disputes_open", help, None, backlog.disputes_open)?;
-        metrics.gauge("held_places", "Seats that unpaid orders reserve", None, backlog.reserved_seats)?;
+        metrics.gauge(
+            "held_places",
+            "Seats that unpaid orders and allocations reserve",
+            None,
+            backlog.reserved_seats,
+        )?;
         metrics.gauge("webhooks_waiting", "Notifications that are queued", None, backlog.webhooks_waiting)?;
         metrics.gauge("webhooks_due", "Queued notifications that are due", None, backlog.webhooks_due)?;
         let help = "Time since the oldest due notification became due";

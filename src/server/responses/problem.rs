@@ -94,7 +94,7 @@ pub(in crate::server) struct Problem {
     detail: Box<str>,
     /// Only of a conflict.
     reason: Option<Reason>,
-    /// Only of a failed validation.
+    /// Only of a failed validation, and of a conflict about entries of a list.
     errors: Box<[FieldError]>,
     /// The header `Allow`: only of a method that is not allowed.
     allow: Option<HeaderValue>,
@@ -248,7 +248,11 @@ impl From<Error> for Problem {
             Error::Validation(errors) => {
                 Self { errors: errors.as_slice().into(), ..Self::new(code, errors.to_string()) }
             }
-            Error::Conflict(conflict) => Self { reason: Some(conflict.reason), ..Self::new(code, conflict.detail) },
+            Error::Conflict(conflict) => Self {
+                reason: Some(conflict.reason),
+                errors: conflict.errors.into(),
+                ..Self::new(code, conflict.detail)
+            },
             Error::Unauthenticated => Self::unauthenticated(),
             Error::IdempotencyInProgress { retry_after } => {
                 Self { retry_after: Some(seconds_rounded_up(retry_after)), ..Self::new(code, error.to_string()) }
@@ -316,7 +320,7 @@ mod tests {
 
     #[test]
     fn every_error_has_the_code_and_the_status_of_its_problem() {
-        let conflict = Conflict { reason: Reason::SoldOut, detail: String::new() };
+        let conflict = Conflict { reason: Reason::SoldOut, detail: String::new(), errors: Vec::new() };
         for (status, error) in [
             (422, Error::Validation(FieldErrors::default())),
             (409, Error::Conflict(conflict)),

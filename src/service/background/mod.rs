@@ -1,5 +1,6 @@
 //! Work without a caller: maintenance, webhook senders and notification handlers.
 
+mod allocation_changes;
 pub(super) mod clock_check;
 pub(super) mod due_notifications;
 pub(super) mod gateway_work;

@@ -1,9 +1,11 @@
 //! The work that changes many rows, in batches: a kind for the pending orders of a cancelled event, one for its completed
-//! orders, and one for the queued notifications of an endpoint that was deleted or unsubscribed.
+//! orders, one for the queued notifications of an endpoint that was deleted or unsubscribed, and one for the tickets of
+//! allocations.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::allocation_changes::change_allocation;
 use crate::error::Result;
 use crate::model::operation::maintenance::MaintenanceReport;
 use crate::model::values::id::EventId;
@@ -12,6 +14,7 @@ use crate::service::TicketingService;
 use crate::service::opening::close::WeakTicketingService;
 use crate::store::sale::cancellation_runs;
 use crate::store::sale::event_cancellations::{self, OrderToCancel};
+use crate::store::tickets::allocations;
 use crate::store::webhooks::webhook_removals;
 use crate::store::work::ClaimedWork;
 use crate::store::{LockedEvent, Transaction};
@@ -31,12 +34,13 @@ type Change = fn(&TicketingService, &mut Run<'_>, &ClaimedWork) -> Result<(usize
 /// How many completed orders are looked for at once.
 const ORDERS_AT_ONCE: i64 = 200;
 
-const CHANGES: [(&str, Change); 3] = [
+const CHANGES: [(&str, Change); 4] = [
     (event_cancellations::KIND, |service, run, claimed| {
         cancel_orders(service, run, EventId::from_raw(claimed.work.key.unwrap_or_default()))
     }),
     (cancellation_runs::KIND, cancel_completed_orders),
     (webhook_removals::KIND, remove_notifications),
+    (allocations::KIND, change_allocation),
 ];
 
 impl TicketingService {
@@ -71,6 +75,9 @@ impl Kind for RowChanges {
     fn count(&self, report: &mut MaintenanceReport, changed: usize) {
         if [event_cancellations::KIND, cancellation_runs::KIND].contains(&self.name) {
             report.cancelled_orders += changed;
+        }
+        if self.name == allocations::KIND {
+            report.allocated_tickets += changed;
         }
     }
 

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use crate::documents::{DocumentToPrint, Fetch, Rendered, Renderer, TicketDocument, TicketDocuments};
 use crate::enums::scope::Scope;
 use crate::error::{Error, ResourceKind, Result};
+use crate::model::sale::allocation::GetAllocationDocument;
+use crate::model::sale::ticket::IssuedTicket;
 #[cfg(feature = "mail")]
 use crate::model::sale::ticket::TicketStatus;
 use crate::model::tenants::caller::Caller;
 use crate::model::tickets::linked::DocumentVersion;
 #[cfg(feature = "mail")]
 use crate::model::tickets::linked::LinkedTicket;
-use crate::model::values::id::{OrderId, OrganizationId, TicketId};
+use crate::model::values::id::{AllocationId, OrderId, OrganizationId, TicketId};
+use crate::rules::checked_request;
 use crate::sales::orders::linked_documents;
 use crate::service::TicketingService;
 use crate::service::opening::builder::Builder;
@@ -119,6 +122,7 @@ impl TicketingService {
     /// - [`Error::NotFound`] if the ticket does not exist, or if documents are not
     ///   [switched on](Builder::ticket_documents).
     /// - [`Error::Gone`] if the ticket or its event is cancelled.
+    /// - [`Error::Conflict`] with the reason `ticket-imported` if another seller has sold the ticket.
     /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within two seconds.
     ///
     /// ```
@@ -174,6 +178,59 @@ impl TicketingService {
         caller.require(Scope::OrdersRead)?;
         caller.require(Scope::TicketsRead)?;
         self.document_of_order(caller.organization, id)
+    }
+
+    /// Returns one document with up to 500 tickets of an allocation, each on pages of its own, without those that are
+    /// cancelled. It is in English, and has no prices.
+    ///
+    /// Requires the scope `tickets:read`.
+    ///
+    /// # Errors
+    /// - [`Error::NotFound`] if the allocation does not exist, or if documents are not
+    ///   [switched on](Builder::ticket_documents).
+    /// - [`Error::Validation`] if the allocation has no ticket with the number `from`.
+    /// - [`Error::Conflict`] with the reason `ticket-imported` if another seller has sold the tickets, or
+    ///   `allocation-not-complete` while they are being issued.
+    /// - [`Error::Gone`] if all of them, or the event, are cancelled.
+    /// - [`Error::Unavailable`] if two other documents are being rendered, and neither ends within two seconds.
+    ///
+    /// ```
+    /// use ticketing::allocation::{CreateAllocation, GetAllocationDocument};
+    /// use ticketing::documents::TicketDocuments;
+    #[doc = include_str!("../../doc_fixture.md")]
+    /// # drop(service);
+    /// # let path = folder.path().join("ticketing.db");
+    /// let service = TicketingService::builder(path).ticket_documents(TicketDocuments::default()).open()?;
+    /// # let caller = service.act_for(event.organizer_id)?;
+    /// let guests = service.create_allocation(&caller, ticket_type.id, CreateAllocation::new("Guest list", 3))?;
+    /// service.run_maintenance()?;
+    /// let document = service.get_allocation_document(&caller, guests.id, GetAllocationDocument::new().from(2))?;
+    /// assert!(document.bytes.starts_with(b"%PDF-"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get_allocation_document(
+        &self,
+        caller: &Caller,
+        id: AllocationId,
+        request: GetAllocationDocument,
+    ) -> Result<TicketDocument> {
+        caller.require(Scope::TicketsRead)?;
+        let from = checked_request(request)?.from.unwrap_or(1);
+        let organization = caller.organization;
+        let read = |tx: &Transaction<'_>| {
+            let linked = linked_documents::printed_allocation(tx, organization, id, from)?;
+            let first = linked.tickets.first().ok_or(Error::Gone(ResourceKind::Allocation))?.id;
+            Ok((link_versions::of_ticket_document(tx, organization, first)?, linked))
+        };
+        let (version, linked) = self.store()?.read(read)?;
+        let missing = || Error::NotFound(ResourceKind::TicketDocument);
+        let renderer: &Renderer = self.inner.documents.as_ref().ok_or_else(missing)?;
+        // The version is that of the first ticket only.
+        let printed = |ticket: &IssuedTicket| format!("{} {:?}", ticket.id, ticket.customer_id);
+        let key: Vec<_> = linked.tickets.iter().map(printed).collect();
+        let mut logos = renderer.logos(organization);
+        let to_print = DocumentToPrint::of_allocation(&linked);
+        Ok(renderer.render(&key.join(" "), &version.ok_or_else(missing)?, &mut logos, to_print)?.document)
     }
 
     pub(in crate::service) fn document_of_ticket(

@@ -159,7 +159,7 @@ impl TicketingService {
     /// - [`Error::NotFound`] if the ticket does not exist.
     /// - [`Error::Validation`] for `to`. It is required if the holder has no e-mail address.
     /// - [`Error::Conflict`] with the reason `mail-disabled` if mail is switched off for the organization,
-    ///   `ticket-cancelled`, or `limit-reached` if the ticket was sent again five times within 24 hours.
+    ///   `ticket-imported`, `ticket-cancelled`, or `limit-reached` if the ticket was sent again five times within 24 hours.
     ///
     /// ```
     /// use ticketing::mail::ResendTickets;

@@ -4,7 +4,8 @@
 
 pub(super) mod organizations;
 
-pub(super) mod api_keys;
+pub(super) mod allocations;
+mod api_keys;
 
 pub(super) mod events;
 

@@ -4,7 +4,7 @@ use crate::enums::scope::Scope;
 use crate::error::{Error, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::sale::ticket::{
-    CancelledIssuedTicket, CheckInTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
+    CancelledIssuedTicket, CheckInTicket, FindTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
 use crate::model::tenants::caller::{Caller, IdempotentCall};
 use crate::model::values::id::TicketId;
@@ -37,14 +37,14 @@ fn visible(caller: &Caller, ticket: IssuedTicket) -> IssuedTicket {
 
 /// # Tickets and check-in
 impl TicketingService {
-    /// Lists tickets, newest first. Filters select by event, ticket type, order, customer, status and the time of the
-    /// first check-in.
+    /// Lists tickets, newest first. Filters select by event, ticket type, order, allocation, customer, status and the time
+    /// of the first check-in.
     ///
     /// Each filter alone is a look-up: it costs the same however many tickets there are, and whether it matches many or
     /// none. So do `eventId`, `ticketId` and `status` together. Two kinds of requests may search instead, and fail with
     /// [`Error::Unavailable`] after the time limit of a search:
-    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`, times of
-    ///   the first check-in, and the rest. What it finds is searched for the others.
+    /// - Other combinations: the most selective filter is looked up, in the order `orderId`, `customerEmail`,
+    ///   `allocationId`, times of the first check-in, and the rest. What it finds is searched for the others.
     /// - Times of the first check-in that match more than 5,000 tickets, if most of the newer tickets do not match.
     ///
     /// Requires the scope `tickets:read`.
@@ -135,7 +135,10 @@ impl TicketingService {
     /// Requires the scope `tickets:read`.
     ///
     /// # Errors
-    /// - [`Error::NotFound`] if no ticket has the code.
+    /// - [`Error::Validation`] for an invalid `code`.
+    /// - [`Error::NotFound`] if no ticket, or none of the event, has the code.
+    /// - [`Error::Conflict`] with the reason `ambiguous-code` if tickets of several events were imported with the code,
+    ///   and the request names no event.
     ///
     /// ```
     #[doc = include_str!("../../doc_fixture.md")]
@@ -146,10 +149,12 @@ impl TicketingService {
     /// assert_eq!(ticket.scan_count, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn get_ticket_by_code(&self, caller: &Caller, code: &str) -> Result<IssuedTicket> {
+    pub fn get_ticket_by_code(&self, caller: &Caller, request: impl Into<FindTicket>) -> Result<IssuedTicket> {
         caller.require(Scope::TicketsRead)?;
-        let code = rules::normalize_code(code);
-        self.store()?.read_one(|tx| issued_tickets::get_by_code(tx, caller.organization, &code))
+        let request = rules::check_find(request.into())?;
+        let find = |tx: &Transaction<'_>| issued_tickets::get_by_code(tx, caller.organization, &request);
+        // A code of ours takes one statement.
+        if rules::is_code(&request.code) { self.store()?.read_one(find) } else { self.store()?.read(find) }
     }
 
     /// Checks a ticket in: its holder is admitted. The guide has [examples](crate::guide::door#codes) of how codes are
@@ -163,7 +168,8 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::Validation`] for an invalid `code`.
     /// - [`Error::NotFound`] if no ticket has the code, or for another event than that of the caller's key.
-    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `ambiguous-code` (tickets of several
+    ///   events were imported with the code, and the request names no event), `wrong-event`, `ticket-cancelled`,
     ///   `event-cancelled`, `not-yet-valid`, `no-longer-valid`, `not-valid-today`, `already-checked-in`.
     ///
     /// ```
@@ -206,8 +212,8 @@ impl TicketingService {
     /// # Errors
     /// - [`Error::Validation`] for an invalid `code`.
     /// - [`Error::NotFound`] if no ticket has the code, or for another event than that of the caller's key.
-    /// - [`Error::Conflict`] with the first reason that applies, in this order: `wrong-event`, `ticket-cancelled`,
-    ///   `not-checked-in`.
+    /// - [`Error::Conflict`] with the first reason that applies, in this order: `ambiguous-code`, `wrong-event`,
+    ///   `ticket-cancelled`, `not-checked-in`.
     ///
     /// ```
     /// use ticketing::ticket::{CheckInTicket, IssueTickets, TicketStatus};

@@ -12,6 +12,7 @@
 //!
 //! To add a rule, add an entry to one of these lists, and a test that breaks it in `tests/it/storage/check.rs`.
 
+mod allocations;
 mod checkouts;
 mod damage;
 mod invariant;

@@ -16,13 +16,16 @@ pub(super) const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "places-held",
         table: "ticket_types",
-        sentence: "the reserved seats of a ticket type must be the sum of its quantities in PENDING orders",
+        sentence: "the reserved seats of a ticket type must be the sum of its quantities in PENDING orders, and of the tickets of ISSUING allocations that are not issued",
         violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN
                 (SELECT +i.ticket_type_id AS ticket_type_id, CAST(SUM(i.quantity) AS BIGINT) AS waiting
                     FROM orders o JOIN order_items i ON i.order_id = o.id
                     WHERE o.status = 'PENDING' GROUP BY +i.ticket_type_id) p
-                ON p.ticket_type_id = tt.id
-            WHERE tt.held <> COALESCE(p.waiting, 0)",
+                ON p.ticket_type_id = tt.id LEFT JOIN
+                (SELECT ticket_type_id, CAST(SUM(quantity - issued) AS BIGINT) AS waiting
+                    FROM allocations WHERE state = 'ISSUING' GROUP BY ticket_type_id) a
+                ON a.ticket_type_id = tt.id
+            WHERE tt.held <> COALESCE(p.waiting, 0) + COALESCE(a.waiting, 0)",
     },
     Invariant {
         name: "places-oversold",

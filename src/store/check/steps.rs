@@ -3,7 +3,7 @@
 use super::damage::report_damage;
 use super::invariant::{Invariant, RowInvariants};
 use super::values::{self, RowRule};
-use super::{checkouts, mails, money, order_rows, sales, scans, summary, tickets, webhooks};
+use super::{allocations, checkouts, mails, money, order_rows, sales, scans, summary, tickets, webhooks};
 use crate::error::Result;
 use crate::model::operation::check::{CheckReport, Finding};
 use crate::store::engine::snapshots::Snapshots;
@@ -18,6 +18,7 @@ pub(super) const INVARIANTS: &[&[Invariant]] = &[
     checkouts::INVARIANTS,
     webhooks::INVARIANTS,
     mails::INVARIANTS,
+    allocations::INVARIANTS,
 ];
 
 pub(super) const ROWS: &[RowInvariants] =

@@ -15,6 +15,17 @@ pub(super) const INVARIANTS: &[Invariant] = &[
             WHERE tt.checked_in_tickets <> COALESCE(t.checked_in, 0) OR tt.cancelled_tickets <> COALESCE(t.cancelled, 0)",
     },
     Invariant {
+        name: "summary-without-order",
+        table: "ticket_types",
+        sentence: "the numbers of issued and of imported tickets of a ticket type must be those of its tickets without an order that are not CANCELLED",
+        violations: "SELECT tt.id FROM ticket_types tt LEFT JOIN
+                (SELECT ticket_type_id, COUNT(*) FILTER (WHERE imported_code IS NULL) AS issued,
+                    COUNT(*) FILTER (WHERE imported_code IS NOT NULL) AS imported
+                    FROM tickets WHERE order_id IS NULL AND status <> 'CANCELLED' GROUP BY ticket_type_id) t
+                ON t.ticket_type_id = tt.id
+            WHERE tt.issued_tickets <> COALESCE(t.issued, 0) OR tt.imported_tickets <> COALESCE(t.imported, 0)",
+    },
+    Invariant {
         name: "summary-orders",
         table: "ticket_types",
         sentence: "the numbers of orders of a ticket type, by status, must be those of the orders of which it is the type with the lowest id",

@@ -7,7 +7,8 @@ pub(super) const TICKETS: RowInvariants = RowInvariants {
     table: "tickets",
     key: "t.id",
     rows: "tickets t LEFT JOIN ticket_types tt ON tt.id = t.ticket_type_id
-        LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id",
+        LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
+        LEFT JOIN allocations a ON a.id = t.allocation_id",
     rules: &[
         RowInvariant {
             name: "ticket-type",
@@ -20,6 +21,24 @@ pub(super) const TICKETS: RowInvariants = RowInvariants {
             sentence: "the customer of a ticket without an order must belong to its organization",
             is_violated: "t.order_id IS NULL
                 AND (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) <> t.organization_id",
+        },
+        RowInvariant {
+            name: "ticket-holder",
+            sentence: "a ticket must have a customer and a name, or neither, which only a ticket of an allocation may",
+            is_violated: "(t.customer_id IS NULL) <> (t.customer_name IS NULL)
+                OR t.customer_id IS NULL AND t.allocation_id IS NULL",
+        },
+        RowInvariant {
+            name: "ticket-allocation",
+            sentence: "a ticket of an allocation must have the ticket type, event and organization of the allocation, and no order",
+            is_violated: "t.allocation_id IS NOT NULL AND (a.id IS NULL OR t.order_id IS NOT NULL
+                OR a.ticket_type_id <> t.ticket_type_id OR a.event_id <> t.event_id OR a.organization_id <> t.organization_id)",
+        },
+        RowInvariant {
+            name: "ticket-import",
+            sentence: "a ticket must have either a code of its own or that of another seller, which the tickets of an import have",
+            is_violated: "(t.code IS NULL) <> (t.imported_code IS NOT NULL)
+                OR (t.imported_code IS NOT NULL) <> (COALESCE(a.is_import, 0) = 1)",
         },
         RowInvariant {
             name: "ticket-order",

@@ -178,9 +178,35 @@ pub(super) const RULES: &[RowRule] = &[
     RowRule {
         name: "ticket-code",
         table: "tickets",
-        sentence: "a ticket code must be 20 characters of Crockford's base32",
-        rows: "SELECT id, code, customer_name FROM tickets",
-        is_obeyed: |row| Ok(ticket::is_code(&row.get::<String>("code")?) && is_text(row, "customer_name")?),
+        sentence: "a ticket code must be 20 characters of Crockford's base32, and that of another seller 6 to 200 visible \
+             characters that are not read as such a code",
+        rows: "SELECT id, code, imported_code, label, customer_name FROM tickets",
+        is_obeyed: |row| {
+            row.get::<Option<String>>("customer_name")?;
+            row.get::<Option<String>>("label")?;
+            let own: Option<String> = row.get("code")?;
+            let imported: Option<String> = row.get("imported_code")?;
+            Ok(own.is_none_or(|code| ticket::is_code(&code))
+                && imported.is_none_or(|code| ticket::is_foreign_code(&code)))
+        },
+    },
+    RowRule {
+        name: "allocation-values",
+        table: "allocations",
+        sentence: "the name and the metadata of an allocation must be readable",
+        rows: "SELECT id, name, metadata, reference FROM allocations",
+        is_obeyed: |row| {
+            row.get::<Metadata>("metadata")?;
+            row.get::<Option<String>>("reference")?;
+            is_text(row, "name")
+        },
+    },
+    RowRule {
+        name: "allocation-labels",
+        table: "allocation_labels",
+        sentence: "the labels of the tickets of an allocation must be a list",
+        rows: "SELECT allocation_id AS id, labels FROM allocation_labels",
+        is_obeyed: |row| row.json::<Vec<String>>("labels").map(|_| true),
     },
     RowRule {
         name: "handler-notification",

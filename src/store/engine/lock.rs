@@ -1,6 +1,8 @@
 //! What a transaction locks until it ends.
 
-use crate::model::values::id::{DiscountId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId};
+use crate::model::values::id::{
+    AllocationId, DiscountId, EventId, NotificationId, OrderId, OrganizationId, TicketId, TicketTypeId,
+};
 
 /// How a query locks the rows that it returns, so that it sees their newest state, and no other transaction changes
 /// them before this one ends.
@@ -54,7 +56,14 @@ macro_rules! event_keys {
     };
 }
 
-event_keys!(Event(EventId), Order(OrderId), TicketType(TicketTypeId), Ticket(TicketId), Discount(DiscountId));
+event_keys!(
+    Event(EventId),
+    Order(OrderId),
+    TicketType(TicketTypeId),
+    Ticket(TicketId),
+    Discount(DiscountId),
+    Allocation(AllocationId)
+);
 
 /// A statement about the event `e` that a key names, and its parameter. `$select` ends with FROM.
 macro_rules! event_statement {
@@ -65,6 +74,7 @@ macro_rules! event_statement {
             EventKey::TicketType(id) => event_statement!("ticket_types", id, $select, $end),
             EventKey::Ticket(id) => event_statement!("tickets", id, $select, $end),
             EventKey::Discount(id) => event_statement!("discounts", id, $select, $end),
+            EventKey::Allocation(id) => event_statement!("allocations", id, $select, $end),
         }
     };
     ($table:literal, $id:ident, $select:literal, $end:literal) => {

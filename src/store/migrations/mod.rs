@@ -70,6 +70,7 @@ pub(in crate::store) const SQLITE: Migrations = Migrations {
         include_str!("sqlite/0056_cancellation_runs.sql"),
         include_str!("sqlite/0057_cancelled_tickets.sql"),
         include_str!("sqlite/0058_sales_figures.sql"),
+        include_str!("sqlite/0059_guest_lists.sql"),
     ],
 };
 
@@ -97,5 +98,6 @@ pub(in crate::store) const POSTGRES: Migrations = Migrations {
         include_str!("postgres/0025_cancellation_runs.sql"),
         include_str!("postgres/0026_cancelled_tickets.sql"),
         include_str!("postgres/0027_sales_figures.sql"),
+        include_str!("postgres/0028_guest_lists.sql"),
     ],
 };

@@ -1,17 +1,30 @@
 //! Customers: one for each organization and e-mail address.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use crate::error::{Error, Result, Unavailable};
 use crate::model::sale::customer::{Customer, NewCustomer, is_new_walk_in, walk_in_address};
 use crate::model::values::id::{CustomerId, OrganizationId};
 use crate::model::values::metadata::Metadata;
 use crate::rules::text::email_key;
-use crate::store::columns::{Column, row_struct};
-use crate::store::{Query, RowLock, Transaction};
+use crate::store::columns::{Column, parameters, row_struct, values_of_rows};
+use crate::store::{Bind, Query, RowLock, Transaction};
 
 pub(in crate::store) const BY_EMAIL: &str =
     "SELECT id, email, metadata FROM customers WHERE organization_id = ?1 AND email_key = ?2";
 const INSERT: &str = "INSERT INTO customers (id, organization_id, email, email_key, metadata, created_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+
+/// How many customers one statement finds or inserts.
+const FOUND_AT_ONCE: usize = 100;
+const INSERTED_AT_ONCE: usize = 50;
+pub(in crate::store) static BY_EMAILS: LazyLock<String> = LazyLock::new(|| {
+    let keys = parameters(2, FOUND_AT_ONCE);
+    format!("SELECT id, email_key FROM customers WHERE organization_id = ?1 AND email_key IN ({keys})")
+});
+static INSERT_ALL: LazyLock<[String; INSERTED_AT_ONCE]> =
+    LazyLock::new(|| std::array::from_fn(|index| insert_all_sql(index + 1)));
 
 /// How often a customer is looked for and inserted.
 const MAX_ATTEMPTS: usize = 16;
@@ -94,6 +107,87 @@ fn insert(tx: &Transaction<'_>, organization: OrganizationId, new: &NewCustomer)
     let values = [id.into(), organization.into(), (&email).into(), (&key).into(), metadata.bind()?, tx.now().into()];
     let inserted = tx.insert_row(INSERT, &values)?;
     Ok(inserted.then(|| Customer { id, name: new.name.clone(), email, metadata }))
+}
+
+/// Returns the ids of many customers, each with the name under which it was asked for. Those that do not exist are inserted,
+/// in the order of these names, without metadata. Each new walk-in is a customer of its own.
+pub(crate) fn find_or_insert_all(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    emails: &BTreeMap<String, &str>,
+) -> Result<BTreeMap<String, CustomerId>> {
+    let mut ids = BTreeMap::new();
+    // Another transaction may insert some in the meantime, or have taken an id.
+    for _ in 0..MAX_ATTEMPTS {
+        find_all(tx, organization, emails, &mut ids)?;
+        insert_all(tx, organization, emails, &mut ids)?;
+        if ids.len() == emails.len() {
+            return Ok(ids);
+        }
+    }
+    Err(Error::Unavailable(Unavailable::NoFreeId))
+}
+
+fn find_all(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    emails: &BTreeMap<String, &str>,
+    ids: &mut BTreeMap<String, CustomerId>,
+) -> Result<()> {
+    let missing = emails.iter().filter(|(name, email)| !ids.contains_key(*name) && !is_new_walk_in(email));
+    let missing: BTreeMap<String, &String> = missing.map(|(name, email)| (email_key(email), name)).collect();
+    let keys: Vec<_> = missing.keys().collect();
+    for keys in keys.chunks(FOUND_AT_ONCE) {
+        let mut binds: Vec<Bind<'_>> = vec![organization.into()];
+        // The statement is prepared for one length of its list.
+        binds.extend(
+            keys.iter().chain(std::iter::repeat_n(&keys[0], FOUND_AT_ONCE - keys.len())).map(|key| (*key).into()),
+        );
+        tx.query_each(BY_EMAILS.as_str(), &binds, |row| {
+            if let Some(name) = missing.get(&row.get::<String>("email_key")?) {
+                ids.insert((*name).clone(), row.get("id")?);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn insert_all(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    emails: &BTreeMap<String, &str>,
+    ids: &mut BTreeMap<String, CustomerId>,
+) -> Result<()> {
+    let missing: Vec<_> = emails.iter().filter(|(name, _)| !ids.contains_key(*name)).collect();
+    for missing in missing.chunks(INSERTED_AT_ONCE) {
+        let mut new: Vec<(CustomerId, &String, String, String)> = Vec::with_capacity(missing.len());
+        for (name, email) in missing {
+            let id = tx.new_id();
+            let email = if is_new_walk_in(email) { walk_in_address(id) } else { (**email).to_owned() };
+            let key = email_key(&email);
+            new.push((id, *name, email, key));
+        }
+        let mut binds: Vec<Bind<'_>> = Vec::with_capacity(3 * new.len() + 2);
+        for (id, _, email, key) in &new {
+            binds.extend([(*id).into(), email.into(), key.into()]);
+        }
+        binds.extend([organization.into(), tx.now().into()]);
+        let inserted: Vec<CustomerId> =
+            tx.query_all(Query::changing(&INSERT_ALL[new.len() - 1]), &binds, |row| row.get("id"))?;
+        for (id, name, ..) in new.iter().filter(|(id, ..)| inserted.contains(id)) {
+            ids.insert((*name).clone(), *id);
+        }
+    }
+    Ok(())
+}
+
+fn insert_all_sql(rows: usize) -> String {
+    let values = values_of_rows(rows, 3, &format!(", ?{}, ?{}", 3 * rows + 1, 3 * rows + 2));
+    format!(
+        "INSERT INTO customers (id, email, email_key, organization_id, created_at) VALUES {values}
+        ON CONFLICT DO NOTHING RETURNING id"
+    )
 }
 
 /// Returns the id of the customer with this e-mail address. Upper and lower case are equivalent, and so are both

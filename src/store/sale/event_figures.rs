@@ -15,7 +15,7 @@ use crate::store::{Row, Transaction};
 
 const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organization_id = ?2";
 pub(in crate::store) const TYPES: &str = "SELECT id, name, quantity, sold, held, pending_orders, completed_orders,
-        cancelled_orders, expired_orders, checked_in_tickets, cancelled_tickets, revenue, discount_total,
+        cancelled_orders, expired_orders, checked_in_tickets, cancelled_tickets, issued_tickets, imported_tickets, revenue, discount_total,
         manual_payment_total, refunded_total, manual_refund_total, manually_refunded_total, owed_total, disputed_total
     FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id";
 pub(in crate::store) const EXPIRED_ORDERS: &str = "SELECT COUNT(*) AS number FROM orders
@@ -103,6 +103,8 @@ pub(crate) fn with_types(
             name,
             quantity,
             sold,
+            issued_without_order: row.get("issued_tickets")?,
+            imported: row.get("imported_tickets")?,
             reserved,
             available: quantity - sold - reserved,
             checked_in: row.get("checked_in_tickets")?,

@@ -87,7 +87,10 @@ pub(in crate::store) const REFUNDED: &str = "SELECT e.happened_at / 900000 AS qu
     WHERE e.event_id = ?1 AND (e.kind = 'REFUND' OR e.kind = 'REFUND_FAILED') AND p.id = e.payment_id
         AND p.purpose = 'ORDER' AND e.happened_at >= ?2 AND e.happened_at < ?3
     GROUP BY e.happened_at / 900000, p.mode";
-pub(in crate::store) const ISSUED: &str = "SELECT t.created_at / 900000 AS quarter, COUNT(*) AS issued FROM tickets t
+pub(in crate::store) const ISSUED: &str = "SELECT t.created_at / 900000 AS quarter,
+        CAST(SUM(CASE WHEN t.imported_code IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS issued,
+        CAST(SUM(CASE WHEN t.imported_code IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS imported
+    FROM tickets t
     WHERE t.event_id = ?1 AND t.order_id IS NULL AND t.created_at >= ?2 AND t.created_at < ?3
     GROUP BY t.created_at / 900000";
 /// An earlier version has not recorded when it has cancelled a ticket. The last change of the ticket, or the cancellation of
@@ -169,7 +172,9 @@ fn by_quarter(
         Ok(())
     })?;
     tx.query_each(ISSUED, &binds, |row| {
-        quarters.entry(row.get("quarter")?).or_default().live.issued = row.get("issued")?;
+        let sums = &mut quarters.entry(row.get("quarter")?).or_default().live;
+        sums.issued = row.get("issued")?;
+        sums.imported = row.get("imported")?;
         Ok(())
     })?;
     let start = |quarter: i64| Timestamp::from_millis(quarter.saturating_mul(QUARTER)).unwrap_or(Timestamp::MAX);
@@ -286,6 +291,7 @@ pub(crate) fn of_event(
                     revenue: Amount::in_currency(sums.revenue, decimals),
                     refunded: Amount::in_currency(sums.refunded, decimals),
                     issued: sums.issued,
+                    imported: sums.imported,
                     cancelled: sums.cancelled,
                 });
             }

@@ -116,13 +116,15 @@ const CURRENCY: &str = "SELECT id, currency FROM events WHERE id = ?1 AND organi
 const ADD_PAGE_VIEWS: &str = "UPDATE events SET page_views = page_views + ?2 WHERE id = ?1";
 pub(in crate::store) const HAS_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 LIMIT 1";
 pub(in crate::store) const HAS_TICKETS: &str = "SELECT 1 FROM tickets WHERE event_id = ?1 LIMIT 1";
+pub(in crate::store) const HAS_ALLOCATIONS: &str = "SELECT 1 FROM allocations WHERE event_id = ?1 LIMIT 1";
 pub(in crate::store) const HAS_LIVE_ORDERS: &str = "SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'COMPLETED'
     UNION ALL SELECT 1 FROM orders WHERE event_id = ?1 AND status = 'PENDING' AND hold_until > ?2 LIMIT 1";
 pub(in crate::store) const HAS_PRICES: &str = "SELECT 1 FROM ticket_types WHERE event_id = ?1 AND price > 0 LIMIT 1";
 pub(in crate::store) const HAS_DISCOUNTS_WITH_AMOUNTS: &str =
     "SELECT 1 FROM discounts WHERE event_id = ?1 AND (type = 'FIXED_AMOUNT' OR minimum_purchase IS NOT NULL) LIMIT 1";
 const DELETE: &str = "DELETE FROM events WHERE id = ?1 AND organization_id = ?2
-    AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)";
+    AND NOT EXISTS (SELECT 1 FROM orders WHERE event_id = ?1) AND NOT EXISTS (SELECT 1 FROM tickets WHERE event_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM allocations WHERE event_id = ?1)";
 const SET_CANCELLED: &str = "UPDATE events SET cancelled_at = ?2 WHERE id = ?1";
 const WITHDRAW: &str = "UPDATE events SET status = 'DRAFTED', revision = revision + 1, updated_at = ?2
     WHERE id = ?1 AND status || '' IN ('PUBLISHED', 'SOLD_OUT')";
@@ -286,7 +288,15 @@ pub(crate) fn owner_of(tx: &Transaction<'_>, key: EventKey) -> Result<Option<Eve
 
 /// Whether an event has tickets, or orders that are COMPLETED or PENDING.
 pub(crate) fn has_live_orders_or_tickets(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
-    Ok(tx.exists(HAS_LIVE_ORDERS, &[id.into(), tx.now().into()])? || tx.exists(HAS_TICKETS, &[id.into()])?)
+    if tx.exists(HAS_LIVE_ORDERS, &[id.into(), tx.now().into()])? {
+        return Ok(true);
+    }
+    has_tickets(tx, id)
+}
+
+/// Whether an event has tickets, or an allocation that has some or will.
+fn has_tickets(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
+    Ok(tx.exists(HAS_TICKETS, &[id.into()])? || tx.exists(HAS_ALLOCATIONS, &[id.into()])?)
 }
 
 /// Whether an event has amounts in its currency: orders, prices, or discounts with an amount.
@@ -301,7 +311,7 @@ pub(crate) fn has_amounts(tx: &Transaction<'_>, id: EventId) -> Result<bool> {
 
 /// Fails with the conflict `in-use` if the event has orders or tickets.
 pub(crate) fn require_unused(tx: &Transaction<'_>, id: EventId) -> Result<()> {
-    if tx.exists(HAS_ORDERS, &[id.into()])? || tx.exists(HAS_TICKETS, &[id.into()])? {
+    if tx.exists(HAS_ORDERS, &[id.into()])? || has_tickets(tx, id)? {
         return Err(in_use());
     }
     Ok(())

@@ -18,7 +18,8 @@ const SELL: &str = "UPDATE ticket_types SET sold = sold + ?3, used = 1,
         discount_total = CASE WHEN discount_total > 9223372036854775807 - ?7 THEN 9223372036854775807
             ELSE discount_total + ?7 END,
         manual_payment_total = CASE WHEN manual_payment_total > 9223372036854775807 - ?8 THEN 9223372036854775807
-            ELSE manual_payment_total + ?8 END
+            ELSE manual_payment_total + ?8 END,
+        issued_tickets = issued_tickets + ?9, imported_tickets = imported_tickets + ?10
     WHERE id = ?1 AND +event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
 const RESERVE: &str = "UPDATE ticket_types SET held = held + ?3, used = 1, pending_orders = pending_orders + ?4
     WHERE id = ?1 AND +event_id = ?2 AND sold + held + ?3 <= quantity RETURNING quantity - sold AS unsold";
@@ -28,13 +29,15 @@ const SELL_RESERVED: &str = "UPDATE ticket_types SET sold = sold + ?3, held = he
         discount_total = CASE WHEN discount_total > 9223372036854775807 - ?6 THEN 9223372036854775807
             ELSE discount_total + ?6 END,
         manual_payment_total = CASE WHEN manual_payment_total > 9223372036854775807 - ?7 THEN 9223372036854775807
-            ELSE manual_payment_total + ?7 END
+            ELSE manual_payment_total + ?7 END,
+        issued_tickets = issued_tickets + ?8
     WHERE id = ?1 AND +event_id = ?2 AND held >= ?3 RETURNING quantity - sold AS unsold";
 const RELEASE: &str = "UPDATE ticket_types SET held = held - ?3, pending_orders = pending_orders - ?4,
         expired_orders = expired_orders + ?5, cancelled_orders = cancelled_orders + ?6
     WHERE id = ?1 AND +event_id = ?2 AND held >= ?3";
 const RESTOCK: &str = "UPDATE ticket_types SET sold = sold - ?3, cancelled_tickets = cancelled_tickets + ?3,
-        checked_in_tickets = checked_in_tickets - ?4
+        checked_in_tickets = checked_in_tickets - ?4, issued_tickets = issued_tickets - ?5,
+        imported_tickets = imported_tickets - ?6
     WHERE id = ?1 AND +event_id = ?2 AND sold >= ?3 RETURNING quantity - sold AS unsold";
 
 const AVAILABLE: &str = "SELECT id, name, quantity - sold - held AS available, held FROM ticket_types
@@ -59,12 +62,26 @@ pub(crate) struct Seats {
     pub(crate) revenue: i64,
     /// The discount on the seats, in minor units.
     pub(crate) discount: i64,
+    /// How many of the seats are for tickets that the organizer issues without an order.
+    pub(crate) issued: i64,
+    /// How many of the seats are for tickets that are imported.
+    pub(crate) imported: i64,
 }
 
 impl Seats {
     /// Seats that belong to no order, or whose order is counted apart from them.
     pub(crate) fn uncounted(event: EventId, ticket_type: TicketTypeId, count: i64) -> Self {
-        Self { event, ticket_type, count, orders: 0, revenue: 0, discount: 0 }
+        Self { event, ticket_type, count, orders: 0, revenue: 0, discount: 0, issued: 0, imported: 0 }
+    }
+
+    /// Seats for tickets that the organizer issues without an order.
+    pub(crate) fn without_order(event: EventId, ticket_type: TicketTypeId, count: i64) -> Self {
+        Self { issued: count, ..Self::uncounted(event, ticket_type, count) }
+    }
+
+    /// Seats for tickets that are imported.
+    pub(crate) fn of_import(event: EventId, ticket_type: TicketTypeId, count: i64) -> Self {
+        Self { imported: count, ..Self::uncounted(event, ticket_type, count) }
     }
 
     /// The seats of an order by ticket type, in the order in which ticket types are locked. The order is counted in the
@@ -125,6 +142,8 @@ pub(crate) fn sell(
         seats.revenue.into(),
         seats.discount.into(),
         paid_through.manual_payment(&seats).into(),
+        seats.issued.into(),
+        seats.imported.into(),
     ];
     update_if_possible(tx, SELL, seats, figures)
 }
@@ -137,8 +156,13 @@ pub(crate) fn reserve(tx: &LockedEvent<'_>, seats: Seats) -> Result<Option<i64>>
 /// Turns reserved seats into sold ones, and counts their order as completed. Returns how many seats of the type are
 /// unsold now.
 pub(crate) fn sell_reserved(tx: &LockedEvent<'_>, seats: Seats, paid_through: PaidThrough) -> Result<i64> {
-    let figures =
-        [seats.orders.into(), seats.revenue.into(), seats.discount.into(), paid_through.manual_payment(&seats).into()];
+    let figures = [
+        seats.orders.into(),
+        seats.revenue.into(),
+        seats.discount.into(),
+        paid_through.manual_payment(&seats).into(),
+        seats.issued.into(),
+    ];
     update_if_possible(tx, SELL_RESERVED, seats, figures)?.ok_or_else(|| inconsistent(seats))
 }
 
@@ -162,7 +186,8 @@ pub(crate) fn release(tx: &LockedEvent<'_>, seats: Seats, status: OrderStatus) -
 /// Frees the seats of cancelled tickets. `checked_in` is the number of these tickets that were checked in. Returns how
 /// many seats of the type are unsold now.
 pub(crate) fn restock(tx: &LockedEvent<'_>, seats: Seats, checked_in: i64) -> Result<i64> {
-    update_if_possible(tx, RESTOCK, seats, [checked_in.into()])?.ok_or_else(|| inconsistent(seats))
+    let figures = [checked_in.into(), seats.issued.into(), seats.imported.into()];
+    update_if_possible(tx, RESTOCK, seats, figures)?.ok_or_else(|| inconsistent(seats))
 }
 
 /// Returns the number of unsold seats after the update, or `None` if its condition did not hold.
@@ -196,7 +221,7 @@ pub(crate) fn available(tx: &Transaction<'_>, seats: Seats) -> Result<AvailableS
     found.ok_or(Error::NotFound(ResourceKind::TicketType))
 }
 
-/// How many seats pending orders reserve now, over all organizations.
+/// How many seats pending orders reserve now, and allocations whose tickets are being issued, over all organizations.
 pub(crate) fn reserved(tx: &Transaction<'_>) -> Result<u64> {
     tx.query_opt(RESERVED, &[tx.now().into()], |row| row.count("reserved")).map(Option::unwrap_or_default)
 }

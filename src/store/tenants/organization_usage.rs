@@ -31,7 +31,8 @@ pub(in crate::store) const ORDERS: &str = "SELECT COUNT(*) AS rows, CAST(SUM(OCT
         + COALESCE(OCTET_LENGTH(metadata), 0)) AS BIGINT) AS bytes
     FROM orders WHERE organization_id = ?1";
 pub(in crate::store) const TICKETS: &str = "SELECT COUNT(*) AS rows,
-        CAST(SUM(OCTET_LENGTH(customer_name) + OCTET_LENGTH(code) * 2) AS BIGINT) AS bytes
+        CAST(SUM(COALESCE(OCTET_LENGTH(customer_name), 0) + COALESCE(OCTET_LENGTH(code), 0) * 2
+            + COALESCE(OCTET_LENGTH(label), 0) + COALESCE(OCTET_LENGTH(imported_code), 0) * 2) AS BIGINT) AS bytes
     FROM tickets WHERE organization_id = ?1";
 pub(in crate::store) const SCANS: &str = "SELECT COUNT(*) AS rows,
         CAST(SUM(COALESCE(OCTET_LENGTH(s.device), 0)) AS BIGINT) AS bytes

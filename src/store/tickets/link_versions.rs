@@ -12,6 +12,7 @@ use crate::store::{Bind, Row, Transaction};
 pub(in crate::store) const OF_TICKET: &str = "SELECT g.name AS organizer, e.status AS event_status, e.over_at,
         e.revision AS event_revision, tt.revision AS type_revisions,
         CAST(CASE WHEN t.status = 'CANCELLED' THEN 1 ELSE 0 END AS BIGINT) AS cancelled,
+        CAST(CASE WHEN t.customer_id IS NULL THEN 0 ELSE 1 END AS BIGINT) AS assigned,
         t.scan_count + t.link_version AS scans_and_renewals, t.updated_at AS changes
     FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN events e ON e.id = t.event_id
         JOIN organizations g ON g.id = t.organization_id
@@ -21,7 +22,7 @@ pub(in crate::store) const OF_ORDER: &str = "SELECT g.name AS organizer, e.statu
         e.revision AS event_revision,
         (SELECT CAST(SUM(tt.revision) AS BIGINT) FROM order_items i JOIN ticket_types tt ON tt.id = i.ticket_type_id
             WHERE i.order_id = o.id) AS type_revisions,
-        s.cancelled, s.scans_and_renewals,
+        s.cancelled, CAST(0 AS BIGINT) AS assigned, s.scans_and_renewals,
         s.changes + o.updated_at + (SELECT CAST(COALESCE(SUM(r.updated_at), 0) AS BIGINT) FROM refunds r
             WHERE r.order_id = o.id) AS changes
     FROM (SELECT t.order_id,
@@ -47,6 +48,7 @@ fn decode(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LinkVersion> {
         event: (row.get("event_revision")?, status_at(stored, row.get("over_at")?, tx.now()).as_str()),
         ticket_types: row.get("type_revisions")?,
         cancelled_tickets: row.get("cancelled")?,
+        assigned_tickets: row.get("assigned")?,
         scans_and_renewals: row.get("scans_and_renewals")?,
         changes: row.get("changes")?,
     })

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
+use super::issued_tickets::code;
 use crate::enums::text_enum::TextEnum;
 use crate::environment::first_of;
 use crate::error::{Error, ResourceKind, Result};
@@ -33,7 +34,17 @@ const OVERLAP: Duration = Duration::from_secs(30);
 
 macro_rules! select {
     ($from:literal) => {
-        concat!("SELECT t.id, t.ticket_type_id, t.code, t.status, t.check_in_at, t.first_scan_at, t.expires_at", $from)
+        concat!(
+            "SELECT t.id, t.ticket_type_id, t.code, t.imported_code, t.status, t.check_in_at, t.first_scan_at,
+            t.expires_at, CASE WHEN t.imported_code IS NULL OR t.status <> 'CANCELLED' THEN 0
+                WHEN EXISTS (SELECT 1 FROM tickets n WHERE n.organization_id = t.organization_id
+                    AND n.imported_code = t.imported_code AND n.event_id = t.event_id AND n.status <> 'CANCELLED') THEN 1
+                WHEN EXISTS (SELECT 1 FROM tickets n WHERE n.organization_id = t.organization_id
+                    AND n.imported_code = t.imported_code AND n.event_id = t.event_id AND n.status = 'CANCELLED'
+                    AND n.id > t.id) THEN 1
+                ELSE 0 END AS is_replaced",
+            $from
+        )
     };
 }
 
@@ -50,7 +61,7 @@ columns! {
 const EVENT: &str = "SELECT id, title, timezone, day_starts_at, status, cancelled_at, has_scan_log FROM events
     WHERE id = ?1 AND organization_id = ?2";
 pub(in crate::store) const TYPES: &str = concat!(
-    "SELECT id, sold, cancelled_tickets, checked_in_tickets",
+    "SELECT id, sold, cancelled_tickets, checked_in_tickets, imported_tickets",
     selected_columns!(),
     " FROM ticket_types WHERE event_id = ?1 ORDER BY sort_order, id"
 );
@@ -244,6 +255,7 @@ fn types(tx: &Transaction<'_>, event: EventId) -> Result<(Vec<RosterTicketType>,
         counts.cancelled += cancelled;
         counts.tickets += row.get::<i64>("sold")? + cancelled;
         counts.inside += row.get::<i64>("checked_in_tickets")?;
+        counts.imported += row.get::<i64>("imported_tickets")?;
         decode_type(row)
     })?;
     Ok((types, counts))
@@ -266,11 +278,16 @@ impl Part<'_, '_> {
     }
 
     fn push(&mut self, row: &Row<'_>) -> Result<()> {
-        let code: String = row.get("code")?;
+        let id: TicketId = row.get("id")?;
+        let (mut code, _) = code(row)?;
+        if row.get("is_replaced")? {
+            // A look-up of the code finds another ticket. No code has a line break.
+            code = format!("{code}\n{id}");
+        }
         let ticket_type = self.positions.get(&row.get("ticket_type_id")?);
         self.tickets.push(RosterTicket {
             hash: roster_hash(self.event, &code),
-            ticket_id: row.get("id")?,
+            ticket_id: id,
             ticket_type: *ticket_type.ok_or_else(|| row.corrupt("ticket_type_id", "is not one of the event"))?,
             status: row.get("status")?,
             check_in_date: row.get("check_in_at")?,

@@ -1,6 +1,7 @@
 //! The statements of check-in and check-out.
 
 use super::issued_tickets::{decode, ticket_columns};
+use super::ticket_codes;
 use crate::error::{Error, ResourceKind, Result};
 use crate::model::notifications::notification_data::TicketCheckedIn;
 use crate::model::notifications::notification_types::NotificationData;
@@ -9,6 +10,7 @@ use crate::model::values::id::{ApiKeyId, OrderId, OrganizationId, TicketId};
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::entrance::admission::Scanned;
 use crate::rules::entrance::scan_log::TicketState;
+use crate::rules::ticket::is_code;
 use crate::store::sale::events;
 use crate::store::{Query, Row, RowLock, Transaction};
 
@@ -21,7 +23,7 @@ macro_rules! select {
             ", e.status AS event_status, e.timezone, e.day_starts_at, e.has_scan_log, e.cancelled_at, tt.valid_from, tt.valid_until,
             tt.allowed_dates, tt.validity_days, tt.validity_hours, t.order_id, tt.id AS key_of_ticket_type,
             e.id AS key_of_event
-            FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
+            FROM tickets t JOIN ticket_types tt ON tt.id = t.ticket_type_id LEFT JOIN customers c ON c.id = t.customer_id
                 JOIN events e ON e.id = t.event_id
             WHERE ",
             $condition,
@@ -32,7 +34,6 @@ macro_rules! select {
 
 pub(in crate::store) const BY_CODE: &str = select!("t.code = ?1");
 const BY_ID: &str = select!("t.id = ?1");
-const ID_OF_CODE: &str = "SELECT id FROM tickets WHERE code = ?1 AND organization_id = ?2";
 const REFUSED: &str =
     "UPDATE tickets SET scan_count = scan_count + 1, last_scan_at = ?2, updated_at = ?3 WHERE id = ?1";
 const CHECK_IN: &str = "UPDATE tickets SET status = 'CHECKED_IN', check_in_at = ?2, checked_in_by = ?3,
@@ -104,6 +105,11 @@ fn decode_scanned(tx: &Transaction<'_>, row: &Row<'_>) -> Result<LockedTicket> {
 
 /// Loads the ticket with the scanned code, and locks it.
 pub(crate) fn find(tx: &Transaction<'_>, organization: OrganizationId, scan: &CheckInTicket) -> Result<LockedTicket> {
+    if !is_code(&scan.code) {
+        let ticket = ticket_codes::find(tx, organization, &scan.code, scan.event_id)?;
+        let found = ticket.map(|id| find_by_id(tx, organization, id)).transpose()?.flatten();
+        return found.ok_or(Error::NotFound(ResourceKind::Ticket));
+    }
     let binds = [(&scan.code).into(), organization.into()];
     let found = tx.query_opt(Query::locking(RowLock::Change("t"), BY_CODE), &binds, |row| decode_scanned(tx, row))?;
     found.ok_or(Error::NotFound(ResourceKind::Ticket))
@@ -117,14 +123,6 @@ pub(crate) fn find_by_id(
 ) -> Result<Option<LockedTicket>> {
     let binds = [ticket.into(), organization.into()];
     tx.query_opt(Query::locking(RowLock::Change("t"), BY_ID), &binds, |row| decode_scanned(tx, row))
-}
-
-pub(crate) fn ticket_of_code(
-    tx: &Transaction<'_>,
-    organization: OrganizationId,
-    code: &str,
-) -> Result<Option<TicketId>> {
-    tx.query_opt(ID_OF_CODE, &[code.into(), organization.into()], |row| row.get("id"))
 }
 
 pub(crate) fn record_refusal(tx: &Transaction<'_>, ticket: TicketId, at: Timestamp) -> Result<()> {

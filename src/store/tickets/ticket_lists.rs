@@ -22,10 +22,12 @@ ranges! {
             AND (CAST(?8 AS BIGINT) IS NULL OR t.order_id = ?8)
             AND (CAST(?9 AS BIGINT) IS NULL OR t.customer_id = ?9)
             AND (CAST(?10 AS BIGINT) IS NULL OR t.first_scan_at >= ?10)
-            AND (CAST(?11 AS BIGINT) IS NULL OR t.first_scan_at < ?11)";
+            AND (CAST(?11 AS BIGINT) IS NULL OR t.first_scan_at < ?11)
+            AND (CAST(?12 AS BIGINT) IS NULL OR t.allocation_id = ?12)";
     OF_ORDER = "k.order_id = ?8";
     OF_CUSTOMER = "k.customer_id = ?9";
-    OF_STATUS = "k.event_id = ?12 AND k.ticket_type_id = ?13 AND k.status = ?14";
+    OF_ALLOCATION = "k.allocation_id = ?12 AND k.status = ?13";
+    OF_STATUS = "k.event_id = ?13 AND k.ticket_type_id = ?14 AND k.status = ?15";
     CANCELLED = "k.organization_id = ?4 AND k.status = 'CANCELLED'";
     BY_FIRST_SCAN = "k.organization_id = ?4 AND k.first_scan_at >= COALESCE(CAST(?10 AS BIGINT), 0)
         AND k.first_scan_at < COALESCE(CAST(?11 AS BIGINT), 9223372036854775807)", "+";
@@ -62,6 +64,7 @@ pub(crate) fn list(
         customer.into(),
         request.first_scan_from.into(),
         request.first_scan_before.into(),
+        request.allocation_id.into(),
     ];
     let mut ids = PageIds::new(&request.page, filters);
     add_ranges(tx, &mut ids, organization, request, customer)?;
@@ -81,6 +84,12 @@ fn add_ranges<'r>(
     }
     if customer.is_some() {
         return ids.add(tx, OF_CUSTOMER, &[]);
+    }
+    if request.allocation_id.is_some() {
+        for status in TicketStatus::ALL.iter().filter(|status| request.status.is_none_or(|only| only == **status)) {
+            ids.add(tx, OF_ALLOCATION, &[status.as_str().into()])?;
+        }
+        return Ok(());
     }
     let (from, before) = (request.first_scan_from, request.first_scan_before);
     if can_sort(tx, NTH_FIRST_SCAN, organization.into(), from, before)? {

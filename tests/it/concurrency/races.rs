@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::Duration;
 
+use ticketing::allocation::{AllocationState, CreateAllocation, ImportTickets, ImportedTicket};
 use ticketing::discount::{Discount, UpdateDiscount};
 use ticketing::error::Reason;
 use ticketing::id::{OrderId, TicketTypeId};
@@ -106,6 +107,83 @@ fn one_of_sixteen_orders_gets_the_last_seat() {
     let orders = ListOrders::default().limit(100);
     assert_eq!(fixture.service.list_orders(&fixture.caller, orders).unwrap().data.len(), ROUNDS);
     assert_consistent(&fixture.database());
+}
+
+#[test]
+fn one_of_sixteen_allocations_gets_the_last_seats() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for _ in 0..ROUNDS {
+        let ticket_type = fixture.new_ticket_type(1250, 3);
+        let results = run_at_once(16, |number| match number % 2 {
+            0 => {
+                let request = CreateAllocation::new("Guests", 3);
+                fixture.service.create_allocation(&fixture.caller, ticket_type.id, request).map(drop)
+            }
+            _ => {
+                let codes = (0..3).map(|code| ImportedTicket::new(format!("{}-{number}-{code}", ticket_type.id)));
+                let request = ImportTickets::new("Box office", codes);
+                fixture.service.import_tickets(&fixture.caller, ticket_type.id, request).map(drop)
+            }
+        });
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        assert_eq!(refused, [Reason::SoldOut; 15]);
+        assert_eq!(fixture.sold(&ticket_type) + fixture.reserved(&ticket_type), 3);
+    }
+    fixture.service.run_maintenance().expect("a run");
+    assert_consistent(&fixture.database());
+}
+
+#[test]
+fn control_seats_that_are_taken_outside_of_the_transaction_are_taken_sixteen_times() {
+    let fixture = Fixture::new();
+    fixture.new_ticket_type(0, 3);
+    let (_folder, path) = fixture.into_file();
+    read_then_write(&path, 16, free_seats, |database, _, free| {
+        if free >= 3 {
+            database.execute("UPDATE ticket_types SET held = held + 3", []);
+        }
+    });
+    assert_eq!(Database::open(&path).sold_and_held(), (0, 48));
+}
+
+#[test]
+fn one_of_sixteen_imports_gets_a_code() {
+    let fixture = Fixture::new();
+    let ticket_type = fixture.default_ticket_type();
+    for round in 0..ROUNDS {
+        let results = run_at_once(16, |number| {
+            let codes = [format!("code-{round}"), format!("other-{round}-{number}")];
+            let request = ImportTickets::new("Box office", codes.map(ImportedTicket::new));
+            fixture.service.import_tickets(&fixture.caller, ticket_type.id, request)
+        });
+        let refused: Vec<_> = results.iter().filter_map(reason).collect();
+        assert_eq!(refused, [Reason::CodeTaken; 15]);
+    }
+    assert_eq!(fixture.sold(ticket_type), 2 * i64::try_from(ROUNDS).unwrap());
+}
+
+#[test]
+fn an_allocation_is_cancelled_while_its_tickets_are_issued() {
+    let fixture = Fixture::new();
+    fixture.keep_event_open();
+    for _ in 0..ROUNDS {
+        let ticket_type = fixture.new_ticket_type(1250, 1000);
+        let request = CreateAllocation::new("Guests", 650);
+        let id = fixture.service.create_allocation(&fixture.caller, ticket_type.id, request).unwrap().id;
+        let second = fixture.second_service();
+        std::thread::scope(|scope| {
+            for service in [&fixture.service, &second] {
+                scope.spawn(|| service.run_maintenance().expect("a run"));
+            }
+            scope.spawn(|| fixture.service.cancel_allocation(&fixture.caller, id).expect("cancelled"));
+        });
+        // What one of the runs has left to the other.
+        fixture.service.run_maintenance().expect("a run");
+        let cancelled = fixture.service.get_allocation(&fixture.caller, id).unwrap();
+        assert_eq!((cancelled.state, cancelled.kept), (AllocationState::Cancelled, Some(0)));
+        assert_eq!((fixture.sold(&ticket_type), fixture.reserved(&ticket_type)), (0, 0));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Ticket documents, read back with the tools that Debian has for it: poppler-utils, zbar-tools, qpdf, imagemagick and
 //! fonts-noto-core. A test is skipped, with a message, if a tool that it needs is not installed.
 
+mod allocations;
 mod contact_sheet;
 mod extent;
 mod extremes;

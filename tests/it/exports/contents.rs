@@ -1,5 +1,6 @@
 //! The files of a small sale, written down by hand.
 
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedHolder, ImportedTicket};
 use ticketing::event::{DeliveryMethod, UpdateEvent};
 use ticketing::exports::{CsvDialect, Export, ExportKind, columns};
 use ticketing::order::{CreateOrder, NewCustomer, ShippingAddress};
@@ -131,7 +132,7 @@ fn an_attendee_has_a_row_with_the_share_of_the_price_and_the_code_on_request() {
                 created: &str| {
         format!(
             "\"NOT_CHECKED_IN\",\"{}\",\"Seat\",\"{name}\",\"{email}\",\"{}\",\"{reference}\",\"false\",{price},{created},\
-             \"\",\"\",\"\",\"\",\"\",\"\",0,\"\",\"\",\"Stalls, Bar\",\"EUR\",\"{}\"",
+             \"\",\"\",\"\",\"\",\"\",\"\",0,\"\",\"\",\"Stalls, Bar\",\"EUR\",\"{}\",\"\",\"\",\"false\"",
             seat.id, order.id, event.id
         )
     };
@@ -143,12 +144,12 @@ fn an_attendee_has_a_row_with_the_share_of_the_price_and_the_code_on_request() {
     let midnight = "\"2026-06-01T22:30:00.000Z\",\"2026-06-02 00:30:00\"";
     let child = format!(
         "\"NOT_CHECKED_IN\",\"{}\",\"Child\",\"Zoë \"\"Z\"\" Müller\",\"zoe@example.com\",\"{}\",\"R-007\",\"false\",0.00,{noon},\
-         \"\",\"\",\"\",\"\",\"\",\"\",0,\"\",\"\",\"\",\"EUR\",\"{}\"",
+         \"\",\"\",\"\",\"\",\"\",\"\",0,\"\",\"\",\"\",\"EUR\",\"{}\",\"\",\"\",\"false\"",
         free.id, by_hand.id, event.id
     );
     let own = format!(
         "\"CHECKED_IN\",\"{}\",\"Child\",\"Ada\",\"ada@example.com\",\"\",\"\",\"true\",0.00,{midnight},{midnight},\"\",\"\",\
-         {midnight},1,\"\",\"\",\"\",\"EUR\",\"{}\"",
+         {midnight},1,\"\",\"\",\"\",\"EUR\",\"{}\",\"\",\"\",\"false\"",
         free.id, event.id
     );
     for codes in [false, true] {
@@ -190,6 +191,35 @@ fn an_attendee_has_a_row_with_the_share_of_the_price_and_the_code_on_request() {
         format!("{before_the_log},\"\",\"\",\"\""),
     ];
     assert_eq!(lines(&fixture, Export::new(ExportKind::CheckIns).event(event.id)), expected);
+}
+
+#[test]
+fn tickets_that_are_set_aside_or_imported_have_their_allocation_and_label() {
+    let fixture = Fixture::new();
+    let event = fixture.event();
+    let seat = fixture.ticket_type(&event, 1250, 10);
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let guests = CreateAllocation::of_labels("Guests", ["=Ada"]);
+    service.create_allocation(caller, seat.id, guests).expect("an allocation");
+    service.run_maintenance().expect("a run");
+    let tickets = [
+        ImportedTicket::new("0000000017").label("Row 1").holder(ImportedHolder::new("Bob", "bob@example.com")),
+        ImportedTicket::new("=code-2"),
+    ];
+    service.import_tickets(caller, seat.id, ImportTickets::new("Box office", tickets)).expect("imported");
+    let rows = lines(&fixture, Export::new(ExportKind::Attendees).event(event.id).codes(true));
+    let ends =
+        [",\"Guests\",\"'=Ada\",\"false\"", ",\"Box office\",\"Row 1\",\"true\"", ",\"Box office\",\"\",\"true\""];
+    let parts = [
+        ",\"Seat\",\"\",\"\",\"\",\"\",\"true\",0.00,",
+        ",\"Bob\",\"bob@example.com\",\"\",\"\",\"true\",0.00,",
+        ",\"'=code-2\",",
+    ];
+    assert_eq!(rows.len(), 3);
+    for ((row, end), part) in rows.iter().zip(ends).zip(parts) {
+        assert!(row.ends_with(end) && row.contains(part), "{row}");
+    }
+    assert!(rows[1].contains(",0000000017,"), "{}", rows[1]);
 }
 
 #[test]

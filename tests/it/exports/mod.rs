@@ -7,7 +7,7 @@ mod hostile_texts;
 #[cfg(feature = "server")]
 mod http;
 mod limits;
-mod readers;
+pub mod readers;
 mod snapshots;
 mod sums;
 mod workbooks;

@@ -5,11 +5,14 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
+use std::str::FromStr;
 use std::time::Duration;
 
+use ticketing::allocation::{AllocationState, CreateAllocation, ListAllocations};
 use ticketing::discount::ListDiscounts;
 use ticketing::environment::{Clock, ManualClock};
 use ticketing::event::{EventStatus, ListEvents};
+use ticketing::id::AllocationId;
 use ticketing::order::{ListOrders, OrderStatus};
 use ticketing::organization::ListOrganizations;
 use ticketing::payment::{DisputeStatus, ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, RefundStatus};
@@ -140,6 +143,8 @@ impl Sample {
         let tickets = fixture.read_order(completed).items[0].issued_tickets.clone();
         fixture.service.check_in_ticket(&fixture.caller, CheckInTicket::new(&tickets[0].code)).expect("admitted");
         fixture.service.cancel_order(&fixture.caller, refused).expect("a cancellation");
+        let guests = CreateAllocation::new("Guests", 1);
+        let guests = fixture.service.create_allocation(&fixture.caller, rare.id, guests).expect("an allocation").id;
         let first = fixture.clock.now();
         let database = fixture.database();
         insert_many(&fixture, orders, most, database::stored_id(completed), database::stored_id(common.id));
@@ -187,6 +192,12 @@ impl Sample {
                 customer_email ["rare@example.com", "ada@example.com", "nobody@example.com"]
                 first_scan_from [now, after_all]
                 first_scan_before [between, before_all]
+                allocation [guests, AllocationId::from_str("allocation_0000000000001").expect("an id")]
+            },
+            filters! { ListAllocations, |service: &TicketingService, caller: &Caller, request| service.list_allocations(caller, request);
+                event [event.id, elsewhere.id]
+                ticket_type [rare.id, common.id, unsold.id]
+                state [AllocationState::Issuing, AllocationState::Complete, AllocationState::Cancelled]
             },
             filters! { ListEvents, |service: &TicketingService, caller: &Caller, request| service.list_events(caller, request);
                 status [EventStatus::Published, EventStatus::Cancelled, EventStatus::Expired]
@@ -316,6 +327,12 @@ fn insert_many(fixture: &Fixture, orders: i64, most: Most, like: i64, ticket_typ
         SELECT t.id, few.organization_id, few.event_id, 'C' || t.i, 'c' || t.i, 'PERCENTAGE', 10, 0, 0, 0, 1, {},
             '[]', t.at, t.at FROM few, t",
         i64::from(!is_over)
+    ));
+    insert(&format!(
+        "INSERT INTO allocations (id, organization_id, event_id, ticket_type_id, is_import, name, quantity, issued, state,
+            created_at, updated_at)
+        SELECT t.id, few.organization_id, few.event_id, TYPE, 0, 'Guests', 1, 1, '{}', t.at, t.at FROM few, t",
+        if is_over { "CANCELLED" } else { "COMPLETE" }
     ));
     // Deliveries of one type, all of which succeeded or failed, and an older one that did not.
     let endpoint: i64 = database.value("SELECT id FROM webhook_endpoints");

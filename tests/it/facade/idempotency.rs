@@ -66,7 +66,8 @@ fn the_second_call_with_a_key_returns_the_first_response_and_does_nothing() {
 fn control_with_another_key_the_second_call_is_executed_or_refused() {
     // One only reads, the ids of scans make another idempotent without a key, an event has one link to its report, and one
     // returns the run in progress.
-    let without_control = ["validate_discount", "upload_scans", "create_report_link", "cancel_event_orders"];
+    let without_control =
+        ["validate_discount", "upload_scans", "create_report_link", "cancel_event_orders", "cancel_allocation"];
     for (name, call) in operations().filter(|(name, _)| !without_control.contains(name)) {
         let Resources { fixture, ids } = Resources::new();
         call(&fixture.service, &fixture.caller_with_key("key"), &ids[0]).expect(name);

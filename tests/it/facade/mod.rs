@@ -1,5 +1,6 @@
 //! The operations of `TicketingService`, called from Rust: a file per resource or subject.
 
+mod allocations;
 mod amount_decimals;
 mod api_keys;
 mod box_office;
@@ -70,6 +71,7 @@ mod snapshots;
 mod summary;
 mod suspended_handlers;
 mod tenants;
+mod ticket_imports;
 mod ticket_types;
 mod tickets;
 mod transaction_costs;

@@ -3,16 +3,17 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use ticketing::allocation::CreateAllocation;
 use ticketing::error::ResourceKind;
 use ticketing::event::{CancelEventOrders, EventStatus};
 use ticketing::id::{
-    ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId,
+    AllocationId, ApiKeyId, DiscountId, EventId, LedgerEntryId, OrderId, PaymentId, RefundId, TicketId, TicketTypeId,
     WebhookDeliveryId, WebhookId,
 };
 use ticketing::organization::Scope;
 use ticketing::payment::{CheckoutState, ListLedgerEntries, ListRefunds, ManualMethod};
 use ticketing::request::{ConditionalCaller, KeyedCaller, Replayable};
-use ticketing::ticket::CheckInTicket;
+use ticketing::ticket::{CheckInTicket, ListTickets};
 use ticketing::ticket_type::TicketType;
 use ticketing::webhook::EventType;
 use ticketing::{Builder, Caller, Result, TicketingService};
@@ -157,6 +158,9 @@ pub(crate) struct Ids {
     pub(crate) refund: RefundId,
     pub(crate) payment: PaymentId,
     pub(crate) entry: LedgerEntryId,
+    /// An allocation, and one of its tickets.
+    pub(crate) allocation: AllocationId,
+    pub(crate) set_aside: TicketId,
     /// A ticket that is not checked in.
     pub(crate) ticket: TicketId,
     pub(crate) code: &'static str,
@@ -189,6 +193,8 @@ impl Ids {
             refund: id("refund_0000000000001"),
             payment: id("payment_0000000000001"),
             entry: id("entry_0000000000001"),
+            allocation: id("allocation_0000000000001"),
+            set_aside: id("ticket_0000000000001"),
             ticket: id("ticket_0000000000001"),
             code: "00000000000000000000",
             code_inside: "00000000000000000000",
@@ -202,6 +208,11 @@ impl Ids {
     pub(crate) fn create(fixture: &Fixture, ticket_type: &TicketType) -> [Self; 2] {
         let (service, caller) = (&fixture.service, &fixture.caller);
         let event = service.get_event(caller, ticket_type.event_id).expect("the event");
+        let allocations = [(); 2].map(|()| {
+            let request = CreateAllocation::new("Sponsor", 1);
+            service.create_allocation(caller, ticket_type.id, request).expect("an allocation").id
+        });
+        service.run_maintenance().expect("a run");
         let unused_events = [fixture.event(), fixture.event()];
         let unused_type = fixture.ticket_type(&unused_events[0], 0, 10).id;
         let discount = fixture.discount(percent_off(&event, "UNUSED", 10)).id;
@@ -243,6 +254,12 @@ impl Ids {
                 refund: refund.id,
                 payment: refund.payment_id,
                 entry: entries[0].id,
+                allocation: allocations[index],
+                set_aside: service
+                    .list_tickets(caller, ListTickets::new().allocation(allocations[index]))
+                    .expect("a page")
+                    .data[0]
+                    .id,
                 ticket: ticket.id,
                 code: ticket.code.leak(),
                 code_inside: inside[index].code.clone().leak(),

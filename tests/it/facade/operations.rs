@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use Foreign::{Field, Nothing, Unknown};
 use serde_json::json;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ListAllocations};
 use ticketing::discount::{CreateDiscount, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use ticketing::door::{CreateDoorLink, GetEventArrivals, GetRoster, ListDoorLinks, ListScans, UploadScans};
 use ticketing::error::ResourceKind::{
-    Discount, DoorLink, Event, Order, Refund, Ticket, TicketType, WebhookEndpoint as Webhook,
+    Allocation, Discount, DoorLink, Event, Order, Refund, Ticket, TicketType, WebhookEndpoint as Webhook,
 };
 use ticketing::event::{CancelEventOrders, CreateEvent, EventSettings, GetEventSales, ListEvents, UpdateEvent};
 use ticketing::order::{CreateOrder, ListOrders};
@@ -17,7 +18,7 @@ use ticketing::organization::Scope;
 use ticketing::payment::{
     ListDisputes, ListLedgerEntries, ListPayments, ListRefunds, MarkPaid, MarkRefunded, RefundOrder,
 };
-use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use ticketing::ticket::{AssignTicket, CheckInTicket, FindTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, UpdateTicketType};
 use ticketing::webhook::{CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook};
 
@@ -94,12 +95,24 @@ operations! { x =>
         "ticketId": x.ticket_type, "quantity": x.number, "customer": new_customer(),
     }) => TicketIssued;
     Read,        TicketsRead,      200, Unknown(Ticket),     get_ticket(ticket);
-    Read,        TicketsRead,      0,   Unknown(Ticket),     get_ticket_by_code(code);
+    Read,        TicketsRead,      200, Unknown(Ticket),     get_ticket_by_code(; FindTicket {"code": x.code});
     Idempotent,  TicketsCheckIn,   200, Unknown(Ticket),     check_in_ticket(; CheckInTicket {
         "code": x.code,
     }) => TicketCheckedIn;
     Idempotent,  TicketsCheckIn,   200, Unknown(Ticket),     check_out_ticket(; CheckInTicket {"code": x.code_inside});
     Idempotent,  TicketsWrite,     200, Unknown(Ticket),     cancel_ticket(ticket);
+    Idempotent,  TicketsWrite,     201, Unknown(TicketType), create_allocation(ticket_type; CreateAllocation {
+        "name": "Guests", "quantity": x.number, "labels": [x.word],
+    });
+    Read,        TicketsRead,      200, Field("cursor"),     list_allocations(; ListAllocations {"cursor": x.allocation});
+    Read,        TicketsRead,      200, Unknown(Allocation), get_allocation(allocation);
+    Idempotent,  TicketsWrite,     200, Unknown(Allocation), cancel_allocation(allocation);
+    Idempotent,  TicketsWrite,     200, Unknown(Ticket),     assign_ticket(set_aside; AssignTicket {
+        "customer": new_customer(),
+    });
+    Idempotent,  TicketsWrite,     201, Unknown(TicketType), import_tickets(ticket_type; ImportTickets {
+        "name": "Box office", "tickets": [{"code": format!("{}-code", x.word)}], "notify": true,
+    }) => TicketIssued;
     Read,        TicketsCheckIn,   200, Unknown(Event),      get_roster(event; GetRoster {});
     Read,        TicketsCheckIn,   200, Unknown(Event),      get_roster_order(event, paid);
     Idempotent,  TicketsCheckIn,   200, Unknown(Event),      upload_scans(; UploadScans {

@@ -2,6 +2,7 @@
 //! tested with values within its limits, and just outside of them. What depends on stored data is tested with the operation.
 
 use serde_json::{Value, json};
+use ticketing::allocation::{CreateAllocation, ImportTickets};
 use ticketing::discount::{BasketItem, CreateDiscount, Discount, ListDiscounts, UpdateDiscount, ValidateDiscount};
 use ticketing::discount::{DiscountValue, Percentage};
 use ticketing::door::{CreateDoorLink, UploadScans};
@@ -10,7 +11,7 @@ use ticketing::order::{CheckoutRedirectUrls, CreateOrder, ListOrders, ShippingAd
 use ticketing::organization::{CreateApiKey, CreateOrganization, Scope, Scopes, UpdateOrganization};
 use ticketing::payment::{MarkPaid, MarkRefunded, RefundOrder};
 use ticketing::request::Request;
-use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets};
+use ticketing::ticket::{AssignTicket, CheckInTicket, IssueTickets, ListTickets};
 use ticketing::ticket_type::{CreateTicketType, ListTicketTypes, TicketType, UpdateTicketType};
 use ticketing::webhook::{
     CreateWebhook, EventType, ListWebhookDeliveries, ListWebhooks, UpdateWebhook, WebhookEndpoint,
@@ -192,6 +193,14 @@ const ISSUE: &[Field] = &[
     ("quantity", Required, Whole(1, 10)),
 ];
 
+const ASSIGN: &[Field] = &[
+    ("customer", Required, CUSTOMER),
+    ("customer.email", Required, Email),
+    ("customer.name", Required, Line(1, 255)),
+    ("customer.locale", Nullable, Line(0, 255)),
+    ("customer.metadata", Nullable, Metadata),
+];
+
 const CHECK_IN: &[Field] = &[("code", Required, TicketCode), ("eventId", Optional, Id)];
 
 const SCANS: &[Field] = &[
@@ -254,6 +263,23 @@ const DOOR_LINK: &[Field] = &[("name", Required, Line(1, 255)), ("until", Nullab
 const PAID: &[Field] = &[("note", Nullable, Line(1, 255))];
 
 const CANCEL_ORDERS: &[Field] = &[("refund", Nullable, Flag), ("reason", Nullable, Line(1, 255))];
+
+const ALLOCATION: &[Field] = &[
+    ("name", Required, Line(1, 100)),
+    ("quantity", Required, Whole(1, 10_000)),
+    ("labels", Nullable, List(&Line(1, 100), 0, 10_000)),
+    ("reference", Nullable, Line(1, 255)),
+    ("metadata", Nullable, Metadata),
+];
+
+const IMPORT: &[Field] = &[
+    ("name", Nullable, Line(1, 100)),
+    ("notify", Nullable, Flag),
+    ("tickets[0].label", Nullable, Line(1, 100)),
+    ("tickets[0].holder.name", Required, Line(1, 255)),
+    ("tickets[0].holder.email", Required, Email),
+];
+
 const REFUND: &[Field] =
     &[("tickets", Nullable, List(&Id, 1, 500)), ("amount", Nullable, Positive), ("reason", Nullable, Line(1, 255))];
 
@@ -703,6 +729,12 @@ fn each_field_of_each_request_has_exactly_the_limits_of_the_specification() {
     check("CreateDoorLink", read!(CreateDoorLink), &json!({"name": "Gate"}), DOOR_LINK);
     check("MarkPaid", read!(MarkPaid), &json!({}), PAID);
     check("CancelEventOrders", read!(CancelEventOrders), &json!({}), CANCEL_ORDERS);
+    check("AssignTicket", read!(AssignTicket), &json!({"customer": customer_body()}), ASSIGN);
+    let allocation = json!({"name": "Guests", "quantity": 5, "labels": [], "id": 5, "state": "COMPLETE"});
+    check("CreateAllocation", read!(CreateAllocation), &allocation, ALLOCATION);
+    let holder = json!({"name": "Ada", "email": "ada@example.com"});
+    let import = json!({"name": "Box office", "tickets": [{"code": "4006381333931", "holder": holder}]});
+    check("ImportTickets", read!(ImportTickets), &import, IMPORT);
     check("RefundOrder", read!(RefundOrder), &json!({}), REFUND);
     check("MarkRefunded", read!(MarkRefunded), &json!({}), REFUNDED);
 }

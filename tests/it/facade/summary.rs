@@ -26,6 +26,8 @@ fn unsold(ticket_type: &TicketType) -> TicketTypeSummary {
         "name": ticket_type.name,
         "quantity": ticket_type.quantity,
         "sold": 0,
+        "issuedWithoutOrder": 0,
+        "imported": 0,
         "reserved": 0,
         "available": ticket_type.quantity,
         "checkedIn": 0,
@@ -119,7 +121,15 @@ fn a_mixed_history_has_the_expected_figures() {
         with!(unsold(&free), sold = 2, available = 3),
         unsold(&never),
         // Sold: one paid after it expired, two paid, two issued tickets.
-        with!(unsold(&ticket_type), sold = 5, reserved = 1, available = 14, checked_in = 2, revenue = eur(8 * 1250)),
+        with!(
+            unsold(&ticket_type),
+            sold = 5,
+            issued_without_order = 2,
+            reserved = 1,
+            available = 14,
+            checked_in = 2,
+            revenue = eur(8 * 1250)
+        ),
     ];
     let expected = from_json::<EventSummary>(json!({
         "eventId": event.id,

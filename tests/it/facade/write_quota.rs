@@ -66,7 +66,7 @@ fn beyond_the_quota_nothing_is_created_until_the_minute_is_over() {
 /// What ends something, payments and check-ins are small and urgent.
 #[test]
 fn creations_and_updates_are_refused_and_what_is_urgent_is_not() {
-    let also_create = ["renew_checkout", "resend_webhook_delivery"];
+    let also_create = ["assign_ticket", "renew_checkout", "resend_webhook_delivery"];
     for operation in OPERATIONS {
         let resources = Resources::with(|builder| builder.write_quota(Some(QUOTA)));
         let caller = with_key(&resources.fixture, &resources.fixture.caller);

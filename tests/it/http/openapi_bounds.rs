@@ -220,6 +220,13 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
             invalid
                 .extend(["", "24:00", "23:60", "6:00", "06:0", "06:00:00", " 06:00", "+6:00", "0600"].map(Value::from));
         }
+        None if pattern == r"^[\x09-\x0d ]*[!-~]*[\x09-\x0d ]*$" => {
+            valid.extend(["4006381333931", " #a-b/c?d=~ ", "!!!!!!"].map(Value::from));
+            invalid.extend(["", "12345", "12345 67", "1234567ä", "1234567\u{7f}"].map(Value::from));
+            let max_length = max_length.expect("every code has a limit");
+            valid.push(padded("a", max_length, "b"));
+            invalid.push(padded("a", max_length + 1, "b"));
+        }
         None => {
             assert_eq!(pattern, "^[a-z0-9]+(?:-[a-z0-9]+)*$");
             valid.extend(["a", "0-9", "a-b-c"].map(Value::from));
@@ -249,7 +256,10 @@ fn add_strings(schema: &Value, base: Option<&Value>, samples: &mut Samples) {
 }
 
 /// Messages of field errors that a schema cannot express, because they depend on other fields or on stored data.
-const ERRORS_BEYOND_THE_SCHEMA: [&str; 17] = [
+const ERRORS_BEYOND_THE_SCHEMA: [&str; 20] = [
+    "must be an import of this ticket type",
+    "or allocationId must be set, and not both",
+    "must be at most the number of tickets",
     "must be set with a key that is not restricted to an event",
     "or ticketId must be set, and not both",
     "must be set with ticketId, and only then",
@@ -394,13 +404,16 @@ fn each_query_parameter_has_exactly_the_documented_bounds() {
                 continue;
             }
             let name = parameter["name"].as_str().unwrap();
-            let is_required =
-                name == "eventId" && ["export_check_ins", "export_settlement"].contains(&&*operation.name);
+            let is_required = name == "eventId"
+                && ["export_check_ins", "export_settlement"].contains(&&*operation.name)
+                || (&*operation.name, name) == ("get_ticket_by_code", "code");
             assert_eq!(parameter["required"], is_required, "{}", operation.name);
             let example = walkthrough.examples[&operation.name]["path"].as_str().unwrap();
             let (path, query) = example.split_once('?').unwrap_or((example, ""));
-            // An export needs an event or dates.
-            let others = if path.starts_with("/v1/exports/") && name != "eventId" { query } else { "" };
+            // An export needs an event or dates, and a ticket is found by its code.
+            let needed = if path.starts_with("/v1/exports/") { "eventId" } else { "code" };
+            let needs_others = path.starts_with("/v1/exports/") || operation.name == "get_ticket_by_code";
+            let others = if needs_others && name != needed { query } else { "" };
             let mut check = FieldCheck { operation: &operation.name, path: name, checked: 0 };
             // A query can contain strings, numbers and booleans, but no arrays, objects or null.
             let as_text = |value: &Value| match value {

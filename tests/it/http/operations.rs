@@ -47,7 +47,14 @@ fn is_optional(name: &str) -> bool {
     name.starts_with("export_")
         || name.contains("mail")
         || ["resend_tickets", "resend_ticket"].contains(&name)
-        || ["get_settlement", "get_order_document", "get_ticket_document", "renew_ticket_link"].contains(&name)
+        || [
+            "get_settlement",
+            "get_order_document",
+            "get_ticket_document",
+            "get_allocation_document",
+            "renew_ticket_link",
+        ]
+        .contains(&name)
 }
 
 #[test]

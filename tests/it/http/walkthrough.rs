@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use ticketing::TicketingService;
 use ticketing::environment::{ManualClock, SeededEntropy};
 
 use crate::common::Database;
@@ -148,6 +149,7 @@ pub(crate) struct Walkthrough {
 /// Calls operations and records each call as an example.
 struct Recorder<'a> {
     client: Client,
+    service: TicketingService,
     document: &'a Document,
     /// For what the API cannot do: recording the attempts of a webhook delivery.
     database: Database,
@@ -227,6 +229,7 @@ impl Walkthrough {
         let document = Document::of(&server);
         let mut recorder = Recorder {
             client: server.client(),
+            service: server.service.clone(),
             document: &document,
             database: server.database(),
             examples: Map::new(),
@@ -368,6 +371,8 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("list_door_links", &[&event], "?limit=10", None);
     recorder.call("revoke_door_link", &[&event, &link], "", None);
     recorder.call("get_ticket", &[&issued[0]["id"]], "", None);
+    let by_code = format!("?code={}", issued[0]["code"].as_str().unwrap());
+    recorder.call("get_ticket_by_code", &[], &by_code, None);
     #[cfg(feature = "documents")]
     {
         recorder.call("get_order_document", &[&order], "", None);
@@ -431,7 +436,44 @@ fn call_sales_operations(recorder: &mut Recorder<'_>) {
     recorder.call("delete_discount", &[&unused], "", None);
     recorder.call("delete_ticket_type", &[&box_seat], "", None);
     recorder.call("delete_event", &[&other], "", None);
+    call_allocation_operations(recorder);
     cancel_event_orders(recorder);
+}
+
+/// Sets tickets aside, gives one to a guest, and imports tickets.
+fn call_allocation_operations(recorder: &mut Recorder<'_>) {
+    let event = json!({
+        "title": "Spring Night", "slug": "spring-night", "startDate": "2100-08-01T18:00:00Z", "deliveryMethod": "DIGITAL",
+        "status": "PUBLISHED",
+    });
+    let event = recorder.create_unrecorded("/v1/events", &event);
+    let path = format!("/v1/events/{}/ticket-types", event.as_str().unwrap());
+    let seat = recorder.create_unrecorded(&path, &json!({"name": "Seat", "price": 20, "quantity": 1000}));
+    let guests = json!({
+        "name": "Guest list", "quantity": 2, "labels": ["Ada Lovelace, press", "Row A, seat 3"], "reference": "G-1",
+        "metadata": {"host": "Grace"},
+    });
+    let allocation = recorder.call("create_allocation", &[&seat], "", Some(guests))["id"].clone();
+    recorder.service.run_maintenance().expect("a run");
+    recorder.call("get_allocation", &[&allocation], "", None);
+    #[cfg(feature = "documents")]
+    recorder.call("get_allocation_document", &[&allocation], "?from=1", None);
+    let tickets = format!("/v1/tickets?allocationId={}", allocation.as_str().unwrap());
+    let ticket = recorder.client.get(&tickets).expect(200).json()["data"][1]["id"].clone();
+    let guest =
+        json!({"customer": {"name": "Ada Lovelace", "email": "ada@example.com", "locale": "en-GB", "metadata": {}}});
+    recorder.call("assign_ticket", &[&ticket], "", Some(guest));
+    let import = json!({
+        "name": "Box office", "notify": false,
+        "tickets": [
+            {"code": "4006381333931", "label": "Row B, seat 1", "holder": {"name": "Alan Turing", "email": "alan@example.com"}},
+            {"code": "4006381333948"},
+        ],
+    });
+    recorder.call("import_tickets", &[&seat], "", Some(import));
+    let of_event = format!("?eventId={}&ticketId={}&state=COMPLETE", event.as_str().unwrap(), seat.as_str().unwrap());
+    recorder.call("list_allocations", &[], &of_event, None);
+    recorder.call("cancel_allocation", &[&allocation], "", None);
 }
 
 /// Cancels an event with an order that was paid in cash, and its orders.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ticketing::Change;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedHolder, ImportedTicket};
 use ticketing::documents::TicketDocuments;
 use ticketing::event::EventSettings;
 use ticketing::mail::{FolderTransport, MailKind, MailState, UpdateMailSettings};
@@ -10,7 +11,7 @@ use ticketing::order::{CreateOrder, NewCustomer};
 use ticketing::payment::{
     CheckoutState, GatewayEvent, GatewayPayment, GatewayRefund, ManualMethod, RefundOrder, RefundState,
 };
-use ticketing::ticket::IssueTickets;
+use ticketing::ticket::{IssueTickets, ListTickets};
 
 use super::tools::*;
 use crate::common::*;
@@ -99,6 +100,34 @@ fn tickets_without_an_order_are_one_mail_for_the_call_that_issued_them() {
     mails.deliver();
     let told: Vec<_> = mails.all().into_iter().map(|mail| (mail.kind, mail.ticket_ids.len(), mail.state)).collect();
     assert_eq!(told, [(MailKind::Tickets, 3, SENT), (MailKind::OrderCancelled, 1, SENT)]);
+}
+
+#[test]
+fn a_guest_gets_a_ticket_that_is_assigned_and_the_customers_of_another_seller_get_nothing() {
+    let mails = Mails::new();
+    let fixture = &mails.fixture;
+    let ticket_type = fixture.ticket_type(&fixture.event(), 1250, 100);
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let guests = CreateAllocation::of_labels("Guests", ["Row A, seat 3", "Row A, seat 4"]);
+    let guests = service.create_allocation(caller, ticket_type.id, guests).expect("an allocation").id;
+    service.run_maintenance().expect("a run");
+    let holder = ImportedHolder::new("Bob", "bob@example.com");
+    let imported = ImportTickets::new("Box office", [ImportedTicket::new("4006381333931").holder(holder)]);
+    let imported = service.import_tickets(caller, ticket_type.id, imported.notify(true)).expect("imported").allocation;
+    assert_eq!(mails.all(), []);
+    let tickets = service.list_tickets(caller, ListTickets::new().allocation(guests)).expect("tickets").data;
+    service.assign_ticket(caller, tickets[1].id, new_customer()).expect("assigned");
+    mails.deliver();
+    let sent: Vec<_> = mails.all().into_iter().map(|mail| (mail.recipient, mail.ticket_ids, mail.state)).collect();
+    assert_eq!(sent, [("ada@example.com".to_owned(), vec![tickets[1].id], SENT)]);
+    for allocation in [guests, imported.id] {
+        service.cancel_allocation(caller, allocation).expect("cancelled");
+    }
+    service.run_maintenance().expect("a run");
+    mails.deliver();
+    let sent: Vec<_> = mails.all().into_iter().map(|mail| (mail.kind, mail.ticket_ids)).collect();
+    let told = vec![tickets[1].id];
+    assert_eq!(sent, [(MailKind::Tickets, told.clone()), (MailKind::OrderCancelled, told)]);
 }
 
 #[test]

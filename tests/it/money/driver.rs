@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use ticketing::Error;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedTicket};
 use ticketing::error::{Reason, Unavailable};
-use ticketing::id::{OrderId, PaymentId};
+use ticketing::event::{CancelEventOrders, CancellationRunState, EventStatus};
+use ticketing::id::{AllocationId, OrderId, PaymentId, TicketTypeId};
 use ticketing::order::OrderStatus;
 use ticketing::payment::{
     MarkRefunded, NoticeError, PaymentMode, PaymentPurpose, ReceivedPayment, Refund, RefundMethod, RefundOrder,
@@ -40,6 +42,7 @@ pub struct Driver {
     seed: u64,
     types: Vec<(TicketType, u8)>,
     sales: Vec<Sale>,
+    allocations: Vec<AllocationId>,
     /// The notices that are on their way.
     notices: Vec<Notice>,
     /// What was done, to be printed when a run fails.
@@ -76,7 +79,16 @@ impl Driver {
                 types.push((shop.fixture.ticket_type_with(&event, new), decimals));
             }
         }
-        Self { shop, random, seed, types, sales: Vec::new(), notices: Vec::new(), trail: Vec::new() }
+        Self {
+            shop,
+            random,
+            seed,
+            types,
+            sales: Vec::new(),
+            allocations: Vec::new(),
+            notices: Vec::new(),
+            trail: Vec::new(),
+        }
     }
 
     fn did(&mut self, what: impl std::fmt::Display) {
@@ -114,6 +126,67 @@ impl Driver {
         assert!(owed, "{}: nothing waits when all banks have decided: {due:#?}", self.context());
     }
 
+    /// No event takes place: runs cancel and refund all completed orders, beside faults and restarts.
+    pub fn cancel_events(&mut self) {
+        self.become_quiet();
+        for event in self.shop.events().to_vec() {
+            for sale in &mut self.sales {
+                let order = self.shop.fixture.read_order(sale.order);
+                if order.event_id == event.id && order.status == OrderStatus::Completed {
+                    sale.is_cancelled = true;
+                    sale.withdrawn.clear();
+                }
+            }
+            self.did(format_args!("cancel {}", event.id));
+            self.shop.fixture.set_event_status(event.id, EventStatus::Cancelled).unwrap();
+            let request = CancelEventOrders::default();
+            self.shop.service().cancel_event_orders(&self.shop.fixture.caller, event.id, request).unwrap();
+            self.fault();
+            self.restart();
+            drop(self.shop.service().run_maintenance());
+            self.restart();
+        }
+        self.become_quiet();
+        self.check();
+        for event in self.shop.events() {
+            let run = self.shop.service().get_cancellation_run(&self.shop.fixture.caller, event.id).unwrap();
+            assert_eq!((run.state, run.failed), (CancellationRunState::Done, 0), "{}", self.context());
+        }
+    }
+
+    // Tickets that are set aside, and those of another seller: they never change the books.
+
+    fn set_aside(&mut self) {
+        let (ticket_type, quantity) = self.some_seats();
+        let request = CreateAllocation::new("Guests", quantity);
+        let created = self.shop.service().create_allocation(&self.shop.fixture.caller, ticket_type, request).unwrap();
+        self.did(format_args!("set {quantity} aside as {}", created.id));
+        self.allocations.push(created.id);
+    }
+
+    fn import(&mut self) {
+        let (ticket_type, quantity) = self.some_seats();
+        let codes =
+            (0..quantity).map(|number| ImportedTicket::new(format!("{}-{number}", self.allocations.len() + 100_000)));
+        let request = ImportTickets::new("Box office", codes);
+        let import = self.shop.service().import_tickets(&self.shop.fixture.caller, ticket_type, request).unwrap();
+        self.did(format_args!("import {quantity} as {}", import.allocation.id));
+        self.allocations.push(import.allocation.id);
+    }
+
+    fn cancel_allocation(&mut self) {
+        let index = self.random.below(self.allocations.len().max(1));
+        if let Some(id) = self.allocations.get(index).copied() {
+            self.did(format_args!("cancel {id}"));
+            self.shop.service().cancel_allocation(&self.shop.fixture.caller, id).unwrap();
+        }
+    }
+
+    fn some_seats(&mut self) -> (TicketTypeId, i64) {
+        let index = self.random.below(self.types.len());
+        (self.types[index].0.id, i64::try_from(1 + self.random.below(300)).unwrap())
+    }
+
     fn become_quiet(&mut self) {
         self.did("become quiet");
         self.shop.fake.make_refunds_at_once();
@@ -135,7 +208,7 @@ impl Driver {
 
     fn step(&mut self) {
         self.notices.extend(self.shop.fake.take_notices());
-        match self.random.below(46) {
+        match self.random.below(49) {
             0..6 => self.pay(),
             6..14 => self.deliver(),
             14 => self.lose_a_notice(),
@@ -160,6 +233,9 @@ impl Driver {
             40 => self.pay_later(),
             41 | 42 => drop(self.end_delayed_payment()),
             43 => self.expire(),
+            46 => self.set_aside(),
+            47 => self.import(),
+            48 => self.cancel_allocation(),
             _ => self.wait(),
         }
     }

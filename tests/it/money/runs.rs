@@ -11,6 +11,7 @@ fn run(seed: u64) {
         driver.run(12, 150);
     }
     driver.end_disputes();
+    driver.cancel_events();
     eprintln!("seed {seed}: {} orders", driver.orders());
 }
 

@@ -5,6 +5,7 @@ mod cli;
 mod door;
 mod exports;
 mod failed_sync;
+mod imports;
 mod mail;
 mod memory;
 mod readme;

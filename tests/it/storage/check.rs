@@ -242,6 +242,25 @@ ticket-customer: UPDATE tickets SET customer_id = (SELECT MAX(id) FROM customers
     order_id IS NULL AND status = 'CANCELLED'
 integrity, summary-tickets, ticket-status: UPDATE tickets SET status = 'CHECKED_IN' WHERE order_id IS NULL AND
     customer_name = 'Ada' AND status <> 'CANCELLED' AND event_id = (SELECT id FROM events WHERE title = 'Winter Night')
+ticket-holder: UPDATE tickets SET customer_name = NULL WHERE imported_code = '4006381333931'
+ticket-holder: UPDATE tickets SET customer_id = NULL, customer_name = NULL WHERE TICKET('paid')
+allocation-issued, ticket-holder: UPDATE tickets SET allocation_id = NULL WHERE label = 'Ada'
+ticket-allocation: UPDATE allocations SET event_id = (SELECT MIN(id) FROM events), ticket_type_id = (SELECT MIN(id) FROM
+    ticket_types) WHERE name = 'Guests'
+allocation-issued, ticket-import: UPDATE allocations SET is_import = 1, quantity = 3 WHERE name = 'Guests'
+summary-without-order, ticket-import: UPDATE tickets SET imported_code = NULL WHERE imported_code = '4006381333931'
+ticket-code: UPDATE tickets SET imported_code = 'secret code' WHERE imported_code = '4006381333931'
+ticket-code: UPDATE tickets SET imported_code = '0123456789-abcdefghjk' WHERE imported_code = '4006381333931'
+summary-without-order: UPDATE ticket_types SET issued_tickets = issued_tickets + 1 WHERE name = 'Seat'
+summary-without-order: UPDATE ticket_types SET imported_tickets = imported_tickets - 1 WHERE name = 'Set aside'
+allocation-issued: UPDATE allocations SET issued = 1 WHERE name = 'Guests'
+allocation-issued: UPDATE allocations SET quantity = 3 WHERE name = 'Box office'
+allocation-issued, places-held: UPDATE allocations SET issued = 1 WHERE name = 'Press'
+allocation-issued, allocation-labels-left, places-held: UPDATE allocations SET state = 'COMPLETE' WHERE name = 'Press'
+allocation-organization: UPDATE allocations SET organization_id = ANOTHER WHERE name = 'Press'
+allocation-work: DELETE FROM work WHERE kind = 'change allocation'
+allocation-values: UPDATE allocations SET metadata = 'secret' WHERE name = 'Press'
+allocation-labels: UPDATE allocation_labels SET labels = 'secret'
 ticket-scans: UPDATE tickets SET scan_count = 0 WHERE status = 'CHECKED_IN'
 ticket-scans: UPDATE tickets SET first_scan_at = NULL WHERE status = 'CHECKED_IN'
 ticket-cancelled-at: UPDATE tickets SET cancelled_at = 1 WHERE status = 'CHECKED_IN'

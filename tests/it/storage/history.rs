@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ticketing::Amount;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedHolder, ImportedTicket};
 use ticketing::discount::CreateDiscount;
 use ticketing::environment::Clock;
 use ticketing::event::{CancelEventOrders, EventStatus};
@@ -76,6 +77,7 @@ pub fn fill(fixture: &Fixture) {
     service.cancel_order(caller, late).expect("cancelled");
     fixture.gateway.on_refund(GatewayBehavior::Unavailable);
     service.payment_completed(caller, late).expect("recorded");
+    let set_aside = set_aside(fixture);
     fixture.clock.advance(HOLD);
     service.run_maintenance().expect("a run");
     order("pending", &ticket_type, &as_it_is);
@@ -102,6 +104,27 @@ pub fn fill(fixture: &Fixture) {
     let cancelled = fixture.event_with(|new| "Cancelled".clone_into(&mut new.title));
     fixture.set_event_status(cancelled.id, EventStatus::Cancelled).expect("cancelled");
     service.cancel_event_orders(caller, cancelled.id, CancelEventOrders::default()).expect("a run");
+    add_to(fixture, &set_aside);
+}
+
+/// Adds an event with an allocation. The next maintenance issues its tickets.
+fn set_aside(fixture: &Fixture) -> TicketType {
+    let event = fixture.event_with(|new| "Set aside".clone_into(&mut new.title));
+    let ticket_type = fixture.ticket_type_with(&event, |new| "Set aside".clone_into(&mut new.name));
+    let guests = CreateAllocation::of_labels("Guests", ["Ada", "Bob"]);
+    fixture.service.create_allocation(&fixture.caller, ticket_type.id, guests).expect("an allocation");
+    ticket_type
+}
+
+/// Adds an allocation whose tickets are not issued yet, and imported tickets.
+fn add_to(fixture: &Fixture, ticket_type: &TicketType) {
+    let (service, caller) = (&fixture.service, &fixture.caller);
+    let press = CreateAllocation::of_labels("Press", ["Grace"]).metadata([("desk", "culture")]);
+    service.create_allocation(caller, ticket_type.id, press).expect("an allocation");
+    let holder = ImportedHolder::new("Cy", "cy@example.com");
+    let tickets =
+        [ImportedTicket::new("4006381333931").holder(holder), ImportedTicket::new("4006381333948").label("B")];
+    service.import_tickets(caller, ticket_type.id, ImportTickets::new("Box office", tickets)).expect("imported");
 }
 
 /// Adds an event with a log of scans: a device has let a holder in and out again.

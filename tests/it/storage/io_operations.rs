@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedTicket};
 use ticketing::environment::{ManualClock, SeededEntropy};
 use ticketing::event::{CreateEvent, Event, EventStatus, UpdateEvent};
 use ticketing::order::Order;
@@ -224,6 +225,32 @@ pub const OPERATIONS: &[Operation] = &[
         };
         Box::new(issue)
     }),
+    one_transaction("import tickets", |world| {
+        let number: i64 = world.count("SELECT COUNT(*) FROM tickets");
+        let import = move |world: &World| {
+            let tickets =
+                [ImportedTicket::new(format!("A{number:0>7}")), ImportedTicket::new(format!("B{number:0>7}"))];
+            let request = ImportTickets::new("Box office", tickets);
+            world.service().import_tickets(&world.caller, world.free.id, request).map(drop)
+        };
+        Box::new(import)
+    }),
+    in_steps(
+        "issue and cancel the tickets of an allocation",
+        |world| {
+            let guests = CreateAllocation::of_labels("Guests", ["Ada", "Bob", "Cy"]);
+            let guests = world.service().create_allocation(&world.caller, world.free.id, guests).unwrap().id;
+            let change = move |world: &World| {
+                world.clock.advance(Duration::from_mins(2));
+                world.service().run_maintenance()?;
+                world.service().cancel_allocation(&world.caller, guests)?;
+                world.clock.advance(Duration::from_mins(2));
+                world.service().run_maintenance().map(drop)
+            };
+            Box::new(change)
+        },
+        |world| assert_eq!(world.count("SELECT COUNT(*) FROM work WHERE kind = 'change allocation'"), 0),
+    ),
     one_transaction("cancel a ticket", |world| {
         let id = world.ticket().id;
         Box::new(move |world| world.service().cancel_ticket(&world.caller, id).map(drop))

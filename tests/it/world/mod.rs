@@ -3,6 +3,7 @@
 //!
 //! For longer runs, see `common/long_runs.rs`.
 
+mod allocations;
 mod discounts;
 mod model;
 mod notifications;
@@ -15,13 +16,14 @@ mod summary;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedTicket};
 use ticketing::discount::{CreateDiscount, DiscountValue, Percentage, UpdateDiscount};
 use ticketing::event::{EventSettings, EventStatus};
-use ticketing::id::{DiscountId, EventId, OrderId, TicketId, TicketTypeId};
+use ticketing::id::{AllocationId, DiscountId, EventId, OrderId, TicketId, TicketTypeId};
 use ticketing::order::{CreateOrder, NewOrderItem, OrderStatus};
 use ticketing::payment::ManualMethod;
 use ticketing::payment::RefundOrder;
-use ticketing::ticket::{CheckInTicket, IssueTickets};
+use ticketing::ticket::{CheckInTicket, IssueTickets, ListTickets, TicketStatus};
 use ticketing::ticket_type::{CreateTicketType, UpdateTicketType};
 use ticketing::{Change, Result, TicketingService, Timestamp};
 
@@ -39,6 +41,9 @@ struct System {
     discounts: Vec<DiscountId>,
     orders: Vec<OrderId>,
     tickets: Vec<IssuedTicket>,
+    allocations: Vec<AllocationId>,
+    /// How many codes were imported.
+    imported: usize,
 }
 
 struct IssuedTicket {
@@ -70,8 +75,8 @@ impl System {
             new.end_date = Some(over);
         });
         outbox::insert_webhook(&fixture.database(), fixture.caller.organization(), &outbox::SALE_NOTIFICATIONS);
-        let (types, discounts, orders, tickets) = Default::default();
-        Self { fixture, event: event.id, types, discounts, orders, tickets }
+        let (types, discounts, orders, tickets, allocations) = Default::default();
+        Self { fixture, event: event.id, types, discounts, orders, tickets, allocations, imported: 0 }
     }
 
     fn service(&self) -> &TicketingService {
@@ -144,6 +149,26 @@ impl System {
                     );
                 }))
             }
+            Step::SetAside { ticket_type: index, quantity } => {
+                let request = CreateAllocation::new("Guests", *quantity);
+                let created = service.create_allocation(&caller, type_id(index), request);
+                outcome(created.map(|created| self.allocations.push(created.id)))
+            }
+            Step::CancelAllocation(index) => {
+                let allocation = self.allocations[pick(*index, self.allocations.len()).expect("not skipped")];
+                outcome(service.cancel_allocation(&caller, allocation))
+            }
+            Step::Import { ticket_type: index, quantity } => {
+                let codes = self.imported..self.imported + usize::try_from(*quantity).expect("few");
+                let tickets = codes.map(|number| ImportedTicket::new(format!("foreign-{number}")));
+                let request = ImportTickets::new("Box office", tickets);
+                let imported = service.import_tickets(&caller, type_id(index), request);
+                outcome(imported.map(|imported| {
+                    self.imported += usize::try_from(imported.imported).expect("few");
+                    self.allocations.push(imported.allocation.id);
+                }))
+            }
+            Step::Assign(index) => outcome(service.assign_ticket(&caller, ticket(index).id, new_customer())),
             Step::CheckIn(index) => outcome(service.check_in_ticket(&caller, CheckInTicket::new(&ticket(index).code))),
             Step::CheckOut(index) => {
                 outcome(service.check_out_ticket(&caller, CheckInTicket::new(&ticket(index).code)))
@@ -172,9 +197,17 @@ impl System {
         }
     }
 
-    /// Adds the tickets that were issued to orders in the last step.
+    /// Adds the tickets that were issued to orders and for allocations in the last step.
     fn find_new_tickets(&mut self, model: &Model) {
         while let Some(new) = model.tickets.get(self.tickets.len()) {
+            if let Some(allocation) = new.allocation {
+                let request = ListTickets::new().allocation(self.allocations[allocation]);
+                let issued = self.service().list_tickets(&self.fixture.caller, request).expect("a page").data;
+                assert!(!issued.is_empty(), "an allocation that is complete has tickets");
+                let issued = issued.into_iter().rev();
+                self.tickets.extend(issued.map(|ticket| IssuedTicket { id: ticket.id, code: ticket.code }));
+                continue;
+            }
             let order = self.fixture.read_order(self.orders[new.order.expect("a ticket of an order")]);
             let tickets = order.tickets();
             let known = self.tickets.len();
@@ -240,6 +273,16 @@ impl System {
             assert_eq!((system.status, system.scan_count), (ticket.status, ticket.scans), "{id}");
             let instants = (system.check_in_date.map(Timestamp::millis), system.expires_at.map(Timestamp::millis));
             assert_eq!(instants, (ticket.checked_in_at, ticket.expires), "{id}");
+        }
+        for (index, (id, allocation)) in self.allocations.iter().zip(&model.allocations).enumerate() {
+            let system = service.get_allocation(caller, *id).expect("an allocation");
+            assert_eq!((system.state, system.issued), (allocation.state, allocation.issued), "{id}");
+            let of_status = |status| {
+                let is_one = |ticket: &&model::Ticket| ticket.allocation == Some(index) && ticket.status == status;
+                i64::try_from(model.tickets.iter().filter(is_one).count()).expect("few")
+            };
+            let counts = (of_status(TicketStatus::Cancelled), of_status(TicketStatus::CheckedIn));
+            assert_eq!((system.cancelled, system.checked_in), counts, "{id}");
         }
         let refunds = self.fixture.gateway.refunds();
         let refunds: Vec<_> = refunds.iter().map(|refund| (refund.order_id, refund.amount)).collect();

@@ -1,6 +1,7 @@
 //! A second implementation of the rules, over plain vectors: the state of an event, its ticket types, discounts, orders
 //! and tickets after each step, and the outcome of each step. Other files add orders and discounts.
 
+use ticketing::allocation::AllocationState;
 use ticketing::event::EventStatus;
 use ticketing::order::{OrderStatus, PaymentStatus};
 use ticketing::ticket::TicketStatus;
@@ -72,10 +73,25 @@ pub struct Order {
     pub reminded: bool,
 }
 
+/// An allocation. An import is one too.
+#[derive(Debug, Clone)]
+pub struct Allocation {
+    pub ticket_type: usize,
+    pub quantity: i64,
+    pub issued: i64,
+    pub state: AllocationState,
+    /// Since when its tickets are to be issued or cancelled.
+    pub due_at: i64,
+}
+
 #[derive(Debug, Clone)]
 pub struct Ticket {
     pub ticket_type: usize,
     pub order: Option<usize>,
+    pub allocation: Option<usize>,
+    /// Whether another seller has sold it.
+    pub imported: bool,
+    pub has_customer: bool,
     pub status: TicketStatus,
     pub scans: i64,
     pub checked_in_at: Option<i64>,
@@ -96,6 +112,7 @@ pub struct Model {
     pub discounts: Vec<Discount>,
     pub orders: Vec<Order>,
     pub tickets: Vec<Ticket>,
+    pub allocations: Vec<Allocation>,
     /// The refunded orders and amounts.
     pub refunds: Vec<(usize, i64)>,
     /// The notifications, with the index of their order or ticket.
@@ -104,10 +121,23 @@ pub struct Model {
 
 impl Model {
     pub fn new(now: i64, over_at: i64) -> Self {
-        let (types, discounts, orders, tickets, refunds, notifications) = Default::default();
+        let (types, discounts, orders, tickets, allocations, refunds, notifications) = Default::default();
         let status = EventStatus::Published;
         let (latest, day_start) = (now, 0);
-        Self { now, latest, status, over_at, day_start, types, discounts, orders, tickets, refunds, notifications }
+        Self {
+            now,
+            latest,
+            status,
+            over_at,
+            day_start,
+            types,
+            discounts,
+            orders,
+            tickets,
+            allocations,
+            refunds,
+            notifications,
+        }
     }
 
     pub fn event_status(&self) -> EventStatus {
@@ -134,11 +164,12 @@ impl Model {
         i64::try_from((0..self.orders.len()).filter(using).count()).expect("few")
     }
 
-    /// The number of seats of a ticket type that pending orders reserve.
+    /// The number of seats of a ticket type that pending orders and allocations reserve.
     pub fn reserved(&self, ticket_type: usize) -> i64 {
         let pending = (0..self.orders.len()).filter(|order| self.order_status(*order) == OrderStatus::Pending);
         let items = pending.flat_map(|order| &self.orders[order].items);
-        items.filter(|item| item.ticket_type == ticket_type).map(|item| item.quantity).sum()
+        let of_orders: i64 = items.filter(|item| item.ticket_type == ticket_type).map(|item| item.quantity).sum();
+        of_orders + self.set_aside(ticket_type)
     }
 
     pub fn free(&self, ticket_type: usize) -> i64 {
@@ -243,6 +274,16 @@ impl Model {
             Step::Issue { ticket_type, quantity } => {
                 self.with_type(*ticket_type, |model, ticket_type| model.issue(ticket_type, *quantity))
             }
+            Step::SetAside { ticket_type, quantity } => {
+                self.with_type(*ticket_type, |model, ticket_type| model.set_aside_seats(ticket_type, *quantity))
+            }
+            Step::CancelAllocation(index) => {
+                pick(*index, self.allocations.len()).map_or(Skipped, |allocation| self.cancel_allocation(allocation))
+            }
+            Step::Import { ticket_type, quantity } => {
+                self.with_type(*ticket_type, |model, ticket_type| model.import(ticket_type, *quantity))
+            }
+            Step::Assign(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| self.assign(ticket)),
             Step::CheckIn(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| self.check_in(ticket)),
             Step::CheckOut(index) => pick(*index, self.tickets.len()).map_or(Skipped, |ticket| {
                 let ticket = &mut self.tickets[ticket];
@@ -281,7 +322,10 @@ impl Model {
                 self.latest = self.latest.max(self.now);
                 Done
             }
-            Step::Maintain => Done,
+            Step::Maintain => {
+                self.change_allocations();
+                Done
+            }
         }
     }
 
@@ -335,7 +379,9 @@ impl Model {
     fn set_status(&mut self, to: EventStatus) -> Outcome {
         use EventStatus::{Cancelled, Drafted, Expired, Published, SoldOut};
         let from = self.event_status();
-        let in_use = !self.tickets.is_empty() || (0..self.orders.len()).any(|order| self.is_live(order));
+        let in_use = !self.tickets.is_empty()
+            || !self.allocations.is_empty()
+            || (0..self.orders.len()).any(|order| self.is_live(order));
         let allowed = match (from, to) {
             (from, to) if from == to => true,
             (Drafted, Published | Cancelled | Expired)

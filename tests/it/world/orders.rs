@@ -106,19 +106,20 @@ impl Model {
     fn issue_order_tickets(&mut self, order: usize) {
         self.notifications.push((EventType::OrderCompleted, order));
         for item in self.orders[order].items.clone() {
-            self.add_tickets(item.ticket_type, item.quantity, Some(order));
+            let of_order = Ticket { order: Some(order), ..Ticket::new(item.ticket_type) };
+            self.add_tickets(&of_order, item.quantity);
         }
     }
 
-    fn add_tickets(&mut self, ticket_type: usize, quantity: i64, order: Option<usize>) {
-        let status = TicketStatus::NotCheckedIn;
-        let ticket =
-            Ticket { ticket_type, order, status, scans: 0, checked_in_at: None, expires: None, scanned_first: false };
+    /// Adds tickets like this one, and notifies of them unless they are imported.
+    pub fn add_tickets(&mut self, ticket: &Ticket, quantity: i64) {
         for _ in 0..quantity {
-            self.notifications.push((EventType::TicketIssued, self.tickets.len()));
+            if !ticket.imported {
+                self.notifications.push((EventType::TicketIssued, self.tickets.len()));
+            }
             self.tickets.push(ticket.clone());
         }
-        self.types[ticket_type].sold += quantity;
+        self.types[ticket.ticket_type].sold += quantity;
         if self.unsold() == 0 && self.event_status() == EventStatus::Published {
             self.status = EventStatus::SoldOut;
         }
@@ -196,7 +197,7 @@ impl Model {
             _ if self.free(ticket_type) < quantity => Refused("sold-out"),
             _ => {
                 self.types[ticket_type].used = true;
-                self.add_tickets(ticket_type, quantity, None);
+                self.add_tickets(&Ticket::new(ticket_type), quantity);
                 Done
             }
         }

@@ -65,7 +65,7 @@ fn compare_types(system: &System, model: &Model, summaries: &[ticketing::event::
             assert!(ticket_type.deleted, "{id} is missing");
             continue;
         };
-        let mut reserved = 0;
+        let mut reserved = model.set_aside(index);
         for (order, of_order) in model.orders.iter().enumerate() {
             if model.order_status(order) == OrderStatus::Pending {
                 let items = of_order.items.iter().filter(|item| item.ticket_type == index);
@@ -75,6 +75,15 @@ fn compare_types(system: &System, model: &Model, summaries: &[ticketing::event::
         let inside =
             |ticket: &&super::model::Ticket| ticket.ticket_type == index && ticket.status == TicketStatus::CheckedIn;
         let checked_in = count(model.tickets.iter().filter(inside));
+        let without_order = |imported| {
+            let is_counted = |ticket: &&super::model::Ticket| {
+                let is_valid = ticket.order.is_none() && ticket.status != TicketStatus::Cancelled;
+                ticket.ticket_type == index && is_valid && ticket.imported == imported
+            };
+            count(model.tickets.iter().filter(is_counted))
+        };
+        let counts = (without_order(false), without_order(true));
+        assert_eq!((summary.issued_without_order, summary.imported), counts, "{id}");
         assert_eq!(
             (summary.sold, summary.reserved, summary.available, summary.checked_in),
             (ticket_type.sold, reserved, ticket_type.quantity - ticket_type.sold - reserved, checked_in),

@@ -16,7 +16,9 @@ use crate::store::tenants::{api_keys, idempotency_records, organization_usage, o
 #[cfg(feature = "documents")]
 use crate::store::tickets::link_versions;
 use crate::store::tickets::ticket_lists;
-use crate::store::tickets::{arrivals, issued_tickets, roster, scan_log, scans};
+use crate::store::tickets::{
+    allocations, arrivals, imported_tickets, issued_tickets, roster, scan_log, scans, ticket_codes,
+};
 use crate::store::webhooks::{
     attempt_results, attempts, deliveries, endpoints, expansion, outbox_backlog, outbox_rows, subscribed_endpoints,
     webhook_notifications, webhook_removals, webhook_retention,
@@ -51,6 +53,7 @@ const STATEMENTS: &[Expected] = &[
     (events::OVER, &["events_open"]),
     (events::HAS_ORDERS, &["orders_by_status"]),
     (events::HAS_TICKETS, &["tickets_by_status"]),
+    (events::HAS_ALLOCATIONS, &["allocations_by_event"]),
     (events::HAS_LIVE_ORDERS, &["orders_by_status", "orders_held_by_event"]),
     (events::HAS_PRICES, &["ticket_types_by_event"]),
     (events::HAS_DISCOUNTS_WITH_AMOUNTS, &["discounts_with_amounts"]),
@@ -163,6 +166,16 @@ const STATEMENTS: &[Expected] = &[
     (ledger::LATER_ID, &["ledger_entries_with_later_id"]),
     (reconciliation::ENTRIES_OF_ORGANIZATION, &["payments_by_organization", "ledger_entries_by_organization"]),
     (issued_tickets::BY_CODE, &["tickets_by_code"]),
+    (issued_tickets::OUTSIDE, &["tickets_of_allocation"]),
+    (issued_tickets::CANCEL_UNSEEN, &["tickets_of_allocation"]),
+    (ticket_codes::IMPORTED_OF_EVENT, &["tickets_by_imported_code"]),
+    (ticket_codes::CANCELLED_OF_EVENT, &["tickets_by_cancelled_code"]),
+    (ticket_codes::IMPORTED, &["tickets_by_imported_code"]),
+    (ticket_codes::CANCELLED, &["tickets_by_cancelled_code"]),
+    (allocations::BY_ID, &["tickets_of_allocation"]),
+    (allocations::OF_TICKET_TYPE, &["allocations_by_ticket_type"]),
+    (allocations::IN_STATE, &["allocations_by_state"]),
+    (ticket_lists::OF_ALLOCATION, &["tickets_of_allocation"]),
     (issued_tickets::ALL, &["tickets_by_organization"]),
     (scan_log::BY_CLIENT_ID, &["scans_by_client_id"]),
     (scan_log::OF_TICKET, &["scans_of_ticket"]),
@@ -313,6 +326,13 @@ const ROWS: &[&str] = &[
             customer_name, code, status, created_at, updated_at)
         SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 4000, 1 + i % 4000, 1 + i % 500, 'Ada',
             SUBSTR('00000000000000000000' || i, -20), 'NOT_CHECKED_IN', 0, 0 FROM n WHERE i <= 8000",
+    "INSERT INTO allocations (id, organization_id, event_id, ticket_type_id, is_import, name, quantity, issued, state, created_at,
+            updated_at)
+        SELECT i, 1 + i % 10, 1 + i % 50, 1 + i % 150, i % 2, 'Guests', 10, 10, 'COMPLETE', 0, 0 FROM n WHERE i <= 200",
+    "INSERT INTO tickets (id, organization_id, event_id, ticket_type_id, allocation_id, label, imported_code, status, created_at,
+            updated_at)
+        SELECT i + 10000, 1 + i % 10, 1 + i % 50, 1 + i % 150, 1 + i % 200, 'Row A', 'code-' || i,
+            CASE i % 10 WHEN 0 THEN 'CANCELLED' ELSE 'NOT_CHECKED_IN' END, 0, 0 FROM n WHERE i <= 2000",
     "INSERT INTO scans (id, organization_id, event_id, ticket_id, client_id, device, kind, scanned_at, received_at, verdict, outcome)
         SELECT id, organization_id, event_id, id, SUBSTR('000000000000000000000000000000000000' || id, -36), 'Phone', 'IN', id, id,
             'ADMITTED', 'ADMITTED' FROM tickets",
@@ -368,6 +388,9 @@ fn assert_plans(store: &Store) -> BTreeSet<&'static str> {
     let cancelled = order_items::CANCELLED.short();
     pages.push((cancelled, ["tickets_cancelled_by_order", "tickets_by_order"].as_slice()));
     pages.push((discounts::PAGE.short(), ["orders_held_by_discount"].as_slice()));
+    pages.push((allocations::PAGE.short(), ["tickets_of_allocation"].as_slice()));
+    pages.push((customers::BY_EMAILS.as_str(), ["customers_by_email"].as_slice()));
+    pages.push((imported_tickets::TAKEN.as_str(), ["tickets_by_imported_code"].as_slice()));
     let mut named: BTreeSet<_> = COUNTS.iter().flat_map(|(_, indexes)| indexes.iter().copied()).collect();
     for (sql, indexes) in STATEMENTS.iter().copied().chain(items).chain(pages) {
         named.extend(indexes);

@@ -2,6 +2,7 @@
 //! caller.
 
 use serde_json::json;
+use ticketing::allocation::{CreateAllocation, ImportTickets, ImportedHolder, ImportedTicket};
 use ticketing::discount::{BasketItem, UpdateDiscount, ValidateDiscount};
 use ticketing::environment::Clock;
 use ticketing::error::Reason;
@@ -342,6 +343,30 @@ pub const OPERATIONS: &[(&str, Prepare)] = &[
         let holds = store.expired_holds();
         let request = IssueTickets::new(holds.types[0].id, new_customer(), 10);
         Box::new(move || drop(service.issue_tickets(caller, request).expect("tickets")))
+    }),
+    ("create_allocation", |store| {
+        let caller = store.fixture.caller_with_key("guests");
+        let labels = (0..10_000).map(|number| format!("{number:0>100}"));
+        let request = CreateAllocation::of_labels("Guests", labels);
+        let (service, seats) = (&store.fixture.service, store.types[0].id);
+        Box::new(move || drop(service.create_allocation(&caller, seats, request).expect("an allocation")))
+    }),
+    ("run_maintenance: tickets of an allocation", |store| {
+        let (service, caller) = api(store);
+        let labels = (0..2_000).map(|number| format!("{number:0>100}"));
+        let request = CreateAllocation::of_labels("Guests", labels);
+        service.create_allocation(caller, store.types[0].id, request).expect("an allocation");
+        Box::new(move || _ = service.run_maintenance().expect("a run"))
+    }),
+    ("import_tickets", |store| {
+        let caller = store.fixture.caller_with_key("import");
+        let ticket = |number: usize| {
+            let holder = ImportedHolder::new("n".repeat(255), format!("{number}@{}.example", "d".repeat(60)));
+            ImportedTicket::new(format!("{number:0>200}")).label("l".repeat(100)).holder(holder)
+        };
+        let request = ImportTickets::new("Partner", (0..1000).map(ticket)).notify(true);
+        let (service, seats) = (&store.fixture.service, store.types[0].id);
+        Box::new(move || drop(service.import_tickets(&caller, seats, request).expect("imported")))
     }),
     ("upload_scans", |store| {
         let gate = store.fixture.gate(&store.event);
