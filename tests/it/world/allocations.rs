@@ -98,7 +98,9 @@ impl Model {
 
     /// Issues and cancels tickets of allocations, as the maintenance does.
     pub fn change_allocations(&mut self) {
+        // The event may be sold out between two of them.
         for index in 0..self.allocations.len() {
+            let unsold = self.unsold();
             let Allocation { ticket_type, quantity, issued, state, due_at } = self.allocations[index].clone();
             if due_at > self.now && due_at <= self.now + LATEST_DUE {
                 continue;
@@ -122,6 +124,9 @@ impl Model {
                     for ticket in self.tickets.iter_mut().filter(is_unseen) {
                         ticket.status = TicketStatus::Cancelled;
                         self.types[ticket_type].sold -= 1;
+                    }
+                    if unsold == 0 && self.unsold() > 0 && self.event_status() == EventStatus::SoldOut {
+                        self.status = EventStatus::Published;
                     }
                 }
                 _ => {}
