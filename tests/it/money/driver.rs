@@ -130,11 +130,10 @@ impl Driver {
     pub fn cancel_events(&mut self) {
         self.become_quiet();
         for event in self.shop.events().to_vec() {
-            for sale in &mut self.sales {
-                let order = self.shop.fixture.read_order(sale.order);
+            for index in 0..self.sales.len() {
+                let order = self.shop.fixture.read_order(self.sales[index].order);
                 if order.event_id == event.id && order.status == OrderStatus::Completed {
-                    sale.is_cancelled = true;
-                    sale.withdrawn.clear();
+                    self.note_cancelled(index);
                 }
             }
             self.did(format_args!("cancel {}", event.id));
@@ -368,15 +367,19 @@ impl Driver {
         let index = self.some_sale();
         let order = self.sales[index].order;
         if self.shop.service().cancel_order(&self.shop.fixture.caller, order).is_ok() {
-            let sale = &mut self.sales[index];
-            sale.is_cancelled = true;
             self.trail.push(format!("cancel {order}"));
-            // What is left goes back, also what was withdrawn before.
-            let of_order = self.shop.payments().into_iter();
-            let mut completing = of_order.filter(|it| it.order_id == order && it.purpose == PaymentPurpose::Order);
-            if let Some(payment) = completing.next() {
-                sale.withdrawn.remove(&payment.id);
-            }
+            self.note_cancelled(index);
+        }
+    }
+
+    /// What is left of the payment that has completed the order goes back, also what was withdrawn before.
+    fn note_cancelled(&mut self, index: usize) {
+        let sale = &mut self.sales[index];
+        sale.is_cancelled = true;
+        let of_order = self.shop.payments().into_iter();
+        let mut completing = of_order.filter(|it| it.order_id == sale.order && it.purpose == PaymentPurpose::Order);
+        if let Some(payment) = completing.next() {
+            sale.withdrawn.remove(&payment.id);
         }
     }
 
