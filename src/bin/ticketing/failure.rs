@@ -137,6 +137,8 @@ fn describe(error: &FieldError) -> String {
         "webhook_secret" => "stripe-webhook-secret-file",
         "url" => "database",
         "api_base" => "stripe-api-base",
+        "mail.from" => "mail-from",
+        "mail.per_second" => "mail-per-second",
         path => path,
     };
     format!("--{option} {}", error.message)

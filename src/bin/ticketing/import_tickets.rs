@@ -239,8 +239,10 @@ impl Import<'_> {
         }
         let is_taken = error.reason() == Some(Reason::CodeTaken);
         let number = lines.len();
-        for (index, problem) in problems.into_iter().rev().filter(|(index, _)| *index < number) {
-            let line = lines.remove(index);
+        // From the last, so that the others keep their places. They are reported from the first.
+        let named = problems.into_iter().rev().filter(|(index, _)| *index < number);
+        let taken_out: Vec<_> = named.map(|(index, problem)| (lines.remove(index), problem)).collect();
+        for (line, problem) in taken_out.into_iter().rev() {
             if is_taken && self.has_imported(&line.ticket.code)? {
                 self.already_imported += 1;
             } else {
