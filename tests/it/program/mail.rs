@@ -64,6 +64,10 @@ fn mail_test_prints_the_answer_and_options_that_contradict_each_other_are_refuse
         (&["mail-test", "ada@example.com"][..], "mail-test needs --smtp-url or --mail-folder"),
         (&["--smtp-url", "smtp://localhost"], "--smtp-url needs --mail-from"),
         (&["--mail-from", "tickets@example.com"], "--mail-from needs --smtp-url or --mail-folder"),
+        (
+            &["--smtp-url", "smtp://localhost:1", "--mail-from", "Tickets <a@example.com>"],
+            "--mail-from must be an e-mail address",
+        ),
         (&["--smtp-url", "smtp://user@localhost", "--mail-from", "a@example.com"], "needs --smtp-password-file"),
         (&["--smtp-url", "smtp://user:secret@localhost", "--mail-from", "a@example.com"], "must have no password"),
         (&["--smtp-url", "http://localhost", "--mail-from", "a@example.com"], "must be smtps://USER@HOST:465"),
