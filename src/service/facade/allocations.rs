@@ -150,7 +150,7 @@ impl TicketingService {
     /// let request = ListTickets::new().allocation(guests.id);
     /// let ticket = service.list_tickets(&caller, request)?.data.remove(0);
     /// let assigned = service.assign_ticket(&caller, ticket.id, ada)?;
-    /// assert_eq!(assigned.customer.expect("the holder").name, "Ada Lovelace");
+    /// assert_eq!(assigned.customer.expect("the holder").name, "Ada");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn assign_ticket<C: IdempotentCall>(
