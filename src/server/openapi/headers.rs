@@ -77,7 +77,7 @@ pub(super) fn components() -> Value {
         "XRateLimitReset": number("When the current minute ends, in seconds since 1970."),
         "RetryAfter": number("The number of seconds to wait before trying again."),
         "Location": text("The URL of the created resource, or of the page to go to."),
-        "ETag": text("The revision of the resource in quotes, for `If-Match`."),
+        "ETag": text("In quotes: the revision of the resource, for `If-Match`, or the version of a document or a page."),
         "IdempotentReplayed":
             text("`true` if this is the response to an earlier request with the same `Idempotency-Key`."),
         "WWWAuthenticate": text("Always `ApiKey`."),
@@ -86,7 +86,7 @@ pub(super) fn components() -> Value {
         components[name]["required"] = true.into();
     }
     components["XRequestId"]["schema"]["pattern"] = "^[!-~]{1,128}$".into();
-    components["ETag"]["schema"]["pattern"] = "^\"[0-9]+\"$".into();
+    components["ETag"]["schema"]["pattern"] = "^\"[0-9A-Za-z]+\"$".into();
     components["IdempotentReplayed"]["schema"]["enum"] = json!(["true"]);
     #[cfg(feature = "exports")]
     for (name, header) in super::exports::headers() {
