@@ -69,7 +69,7 @@ fn start_logs(store: &LargeStore) {
 }
 
 /// Returns the `number`th ticket in a random order. An odd factor visits every number below a power of two once.
-fn nth(number: u64) -> u64 {
+pub fn nth(number: u64) -> u64 {
     const CYCLE: u64 = 1 << 19;
     const { assert!(CYCLE <= TICKETS) };
     (number % CYCLE).wrapping_mul(scatter(1) | 1) % CYCLE

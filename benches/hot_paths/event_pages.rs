@@ -2,10 +2,12 @@
 //! order form, compared with `GET /v1/events/{id}`; and the order that the form sends, compared with `POST /v1/orders`.
 
 use std::net::TcpListener;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::http::{CONNECTIONS, Client, load, serve_api, serve_bare};
+use crate::http::{CONNECTIONS, serve_api, serve_bare};
+use crate::http_clients::{Client, Connections};
 use crate::large_store::{LargeStore, TICKETS, email, scatter};
 use crate::ratio::{Bench, time};
 
@@ -26,22 +28,25 @@ pub fn bench(bench: &mut Bench) {
     runtime.spawn(serve_api(store.fixture.service.clone(), listener));
     let event = store.fixture.service.get_event(&store.fixture.caller, store.event).expect("the event");
     let path = format!("/e/{}/{}", store.fixture.caller.organization(), event.slug);
-    let connect = |address| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.key);
-    let mut clients = connect(server);
+    let mut clients = Connections::open(server, CONNECTIONS);
 
     if bench.includes(page) {
-        let (head, body) = clients[0].exchange(&get(&path), 200);
+        let (head, body) = Client::connect(server).exchange(&get(&path), 200);
         let bare = runtime.block_on(serve_bare("/e/{organization}/{slug}", &head, body.clone()));
-        let mut bare_clients = connect(bare);
-        assert_eq!(bare_clients[0].exchange(&get(&path), 200).1, body, "the same bytes");
+        assert_eq!(Client::connect(bare).exchange(&get(&path), 200).1, body, "the same bytes");
+        let mut bare_clients = Connections::open(bare, CONNECTIONS);
+        let load = |clients: &mut Connections, count| {
+            let request = get(&path);
+            clients.send(count, 200, move || request.clone());
+        };
         let round = CONNECTIONS * 500;
         bench.compare_as(
             page,
             ("ours", "bare axum"),
             round,
-            |count| load(&mut clients, count, &get(&path)),
-            |count| load(&mut bare_clients, count, &get(&path)),
+            |count| load(&mut clients, count),
+            |count| load(&mut bare_clients, count),
         );
     }
 
@@ -69,7 +74,7 @@ pub fn bench(bench: &mut Bench) {
             body.len()
         )
     };
-    let mut other_clients = connect(server);
+    let mut other_clients = Connections::open(server, CONNECTIONS);
     bench.compare_times(
         order,
         ("form", "POST /v1/orders"),
@@ -106,14 +111,9 @@ pub fn bench(bench: &mut Bench) {
     runtime.shutdown_background();
 }
 
-/// Sends these requests, each connection its share, one at a time. Returns how long it took.
-fn send_all(clients: &mut [Client], requests: Vec<String>, status: u16) -> Duration {
-    let share = requests.len().div_ceil(clients.len()).max(1);
-    time(|| {
-        std::thread::scope(|scope| {
-            for (client, requests) in clients.iter_mut().zip(requests.chunks(share)) {
-                scope.spawn(move || requests.iter().for_each(|request| drop(client.exchange(request, status))));
-            }
-        });
-    })
+/// Sends these requests. Returns how long it took.
+fn send_all(clients: &mut Connections, requests: Vec<String>, status: u16) -> Duration {
+    let count = requests.len() as u64;
+    let requests = Mutex::new(requests.into_iter());
+    time(|| clients.send(count, status, move || requests.lock().expect("no panic").next().expect("one for each")))
 }

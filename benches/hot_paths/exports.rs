@@ -80,8 +80,8 @@ fn write_attendees(connection: &Connection, event: i64, writer: &mut CsvWriter) 
     let mut query = connection.prepare_cached(
         "SELECT t.id, t.status, t.ticket_type_id, y.name, t.customer_name, c.email, t.order_id, o.reference,
             (i.price * i.quantity - i.discount) / i.quantity, t.created_at, t.check_in_at, t.check_out_at, t.first_scan_at,
-            t.scan_count, t.expires_at, y.access_areas, o.currency, t.event_id
-        FROM tickets t JOIN ticket_types y ON y.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
+            t.scan_count, t.expires_at, y.access_areas, o.currency, t.event_id, l.name, t.label
+        FROM tickets t LEFT JOIN allocations l ON l.id = t.allocation_id JOIN ticket_types y ON y.id = t.ticket_type_id JOIN customers c ON c.id = t.customer_id
             LEFT JOIN orders o ON o.id = t.order_id LEFT JOIN order_items i ON i.id = t.order_item_id
         WHERE t.event_id = ?1 ORDER BY t.ticket_type_id, t.status, t.id",
     )?;
@@ -110,6 +110,9 @@ fn write_attendees(connection: &Connection, event: i64, writer: &mut CsvWriter) 
         "accessAreas",
         "currency",
         "eventId",
+        "allocation",
+        "ticketLabel",
+        "imported",
     ])?;
     let mut rows = query.query([event])?;
     while let Some(row) = rows.next()? {
@@ -134,6 +137,10 @@ fn write_attendees(connection: &Connection, event: i64, writer: &mut CsvWriter) 
         writer.write_field(areas.join(", "))?;
         writer.write_field(text(16)?)?;
         writer.write_field(id("event", 17)?)?;
+        for column in 18..20 {
+            writer.write_field(text(column)?)?;
+        }
+        writer.write_field("false")?;
         writer.write_record(None::<&[u8]>)?;
     }
     Ok(())

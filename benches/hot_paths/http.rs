@@ -1,29 +1,29 @@
 //! Requests over HTTP: `GET /v1/events/{id}` compared with a bare axum handler that returns the same bytes from a
-//! blocking thread, and with the same work by hand; and `POST /v1/orders` compared with direct calls of the service from as many threads as there are
-//! connections.
+//! blocking thread, and with the same work by hand; orders and scans, compared with direct calls of the service from as
+//! many threads as there are connections.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ticketing::TicketingService;
 use ticketing::server::{ServerOptions, router, serve};
+use ticketing::ticket::CheckInTicket;
 
+use crate::check_in::nth;
 use crate::http_by_hand;
-use crate::large_store::{LargeStore, email, scatter};
+use crate::http_clients::{Client, Connections};
+use crate::large_store::{LargeStore, code, email, scatter};
 use crate::orders::{create_order, spread};
 use crate::ratio::Bench;
 
 pub const CONNECTIONS: u64 = 8;
 
-/// The number of threads that send orders. Each uses its share of the connections and has one request in progress on
-/// every one of them. With a thread per connection, the clients would take processor time from the server.
-const CLIENT_THREADS: usize = 4;
-
 pub fn bench(bench: &mut Bench) {
     reads(bench);
     for connections in [8, 64] {
         orders(bench, connections);
+        check_ins(bench, connections);
     }
 }
 
@@ -54,45 +54,66 @@ fn orders(bench: &mut Bench, connections: u64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     runtime.spawn(serve_api(store.fixture.service.clone(), listener));
-    let mut clients: Vec<_> = (0..connections).map(|_| Client::connect(address)).collect();
-    let next = AtomicU64::new(0);
-    let send = |client: &mut Client| {
+    let mut clients = Connections::open(address, connections);
+    let next = Arc::new(AtomicU64::new(0));
+    let (event, ticket_type, key) = (store.event, store.ticket_type, store.key.clone());
+    let request = move || {
         let email = email(scatter(next.fetch_add(1, Ordering::Relaxed)));
         let body = format!(
-            r#"{{"eventId":"{}","customer":{{"name":"Ada Lovelace","email":"{email}"}},"items":[{{"ticketId":"{}","quantity":2}}]}}"#,
-            store.event, store.ticket_type
+            r#"{{"eventId":"{event}","customer":{{"name":"Ada Lovelace","email":"{email}"}},"items":[{{"ticketId":"{ticket_type}","quantity":2}}]}}"#
         );
-        let request = format!(
-            "POST /v1/orders HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            store.key,
-            body.len()
-        );
-        client.send(&request);
+        post("/v1/orders", &key, &body)
     };
     bench.compare_as(
         &name,
         ("over HTTP", "direct"),
         64 * 80,
-        |count| {
-            let share = count.div_ceil(connections);
-            std::thread::scope(|scope| {
-                for part in clients.chunks_mut(usize::try_from(connections).expect("few").div_ceil(CLIENT_THREADS)) {
-                    scope.spawn(|| {
-                        for _ in 0..share {
-                            for client in &mut *part {
-                                send(client);
-                            }
-                            for client in &mut *part {
-                                client.receive(201);
-                            }
-                        }
-                    });
-                }
-            });
-        },
+        |count| clients.send(count, 201, request.clone()),
         |count| spread(connections, count, |_| create_order(&direct)),
     );
     runtime.shutdown_background();
+}
+
+/// Scans of tickets over HTTP, compared with direct calls.
+fn check_ins(bench: &mut Bench, connections: u64) {
+    let name = format!("POST /v1/tickets/check-in, {connections} connections");
+    if !bench.includes(&name) {
+        return;
+    }
+    let store = LargeStore::open();
+    let direct = LargeStore::open();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    let mut clients = Connections::open(address, connections);
+    let (next, key) = (Arc::new(AtomicU64::new(0)), store.key.clone());
+    let request = move || {
+        let code = code(nth(next.fetch_add(1, Ordering::Relaxed)));
+        post("/v1/tickets/check-in", &key, &format!(r#"{{"code":"{code}"}}"#))
+    };
+    let next_direct = AtomicU64::new(0);
+    bench.compare_as(
+        &name,
+        ("over HTTP", "direct"),
+        32 * 150,
+        |count| clients.send(count, 200, request.clone()),
+        |count| {
+            spread(connections, count, |_| {
+                let scan = CheckInTicket::new(code(nth(next_direct.fetch_add(1, Ordering::Relaxed))));
+                direct.fixture.service.check_in_ticket(&direct.fixture.caller, scan).expect("accepted");
+            });
+        },
+    );
+    runtime.shutdown_background();
+}
+
+/// A request with a body.
+fn post(path: &str, key: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
 }
 
 fn reads(bench: &mut Bench) {
@@ -113,46 +134,31 @@ fn reads(bench: &mut Bench) {
     let (head, body) = client.exchange(&request, 200);
     let bare = runtime.block_on(serve_bare("/v1/events/{id}", &head, body.clone()));
 
-    let connect_all = |address: SocketAddr| (0..CONNECTIONS).map(|_| Client::connect(address)).collect::<Vec<_>>();
-    let mut server_clients = connect_all(server);
-    let mut bare_clients = connect_all(bare);
-    assert_eq!(bare_clients[0].exchange(&request, 200).1, body, "the same bytes");
+    let mut server_clients = Connections::open(server, CONNECTIONS);
+    let load = |clients: &mut Connections, count| {
+        let request = request.clone();
+        clients.send(count, 200, move || request.clone());
+    };
+    assert_eq!(Client::connect(bare).exchange(&request, 200).1, body, "the same bytes");
     if bench.includes(name) {
-        bench.compare(
-            name,
-            8 * 500,
-            |count| load(&mut server_clients, count, &request),
-            |count| load(&mut bare_clients, count, &request),
-        );
+        let mut bare_clients = Connections::open(bare, CONNECTIONS);
+        bench.compare(name, 8 * 500, |count| load(&mut server_clients, count), |count| load(&mut bare_clients, count));
     }
     if bench.includes(beside_by_hand) {
         let path = store.fixture.path();
-        let mut hand_clients = connect_all(runtime.block_on(http_by_hand::serve(&store, &path)));
-        let by_hand = hand_clients[0].exchange(&request, 200).1;
+        let by_hand_server = runtime.block_on(http_by_hand::serve(&store, &path));
+        let by_hand = Client::connect(by_hand_server).exchange(&request, 200).1;
+        let mut hand_clients = Connections::open(by_hand_server, CONNECTIONS);
         let title = |body: &[u8]| serde_json::from_slice::<serde_json::Value>(body).expect("JSON")["title"].clone();
         assert_eq!(title(&by_hand), title(&body), "the same event");
         bench.compare(
             beside_by_hand,
             8 * 500,
-            |count| load(&mut server_clients, count, &request),
-            |count| load(&mut hand_clients, count, &request),
+            |count| load(&mut server_clients, count),
+            |count| load(&mut hand_clients, count),
         );
     }
     runtime.shutdown_background();
-}
-
-/// Sends `count` requests. Each connection sends its share, one request at a time.
-pub fn load(clients: &mut [Client], count: u64, request: &str) {
-    let share = count.div_ceil(CONNECTIONS);
-    std::thread::scope(|scope| {
-        for client in clients {
-            scope.spawn(move || {
-                for _ in 0..share {
-                    client.exchange(request, 200);
-                }
-            });
-        }
-    });
 }
 
 /// Serves the same headers and body for every request, from a blocking thread.
@@ -180,49 +186,4 @@ pub async fn serve_bare(path: &str, head: &str, body: Vec<u8>) -> SocketAddr {
         axum::serve(axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true))), router).await
     });
     address
-}
-
-/// A client with a persistent connection.
-pub struct Client {
-    stream: BufReader<TcpStream>,
-}
-
-impl Client {
-    pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("connected");
-        stream.set_nodelay(true).expect("set");
-        Self { stream: BufReader::new(stream) }
-    }
-
-    /// Sends a request and returns the head and the body of the response.
-    pub fn exchange(&mut self, request: &str, status: u16) -> (String, Vec<u8>) {
-        self.send(request);
-        self.receive(status)
-    }
-
-    pub fn send(&mut self, request: &str) {
-        self.stream.get_mut().write_all(request.as_bytes()).expect("sent");
-    }
-
-    pub fn receive(&mut self, status: u16) -> (String, Vec<u8>) {
-        let mut head = String::new();
-        let mut length = 0;
-        loop {
-            let start = head.len();
-            self.stream.read_line(&mut head).expect("answered");
-            let line = &head[start..];
-            if line == "\r\n" {
-                break;
-            }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse().expect("a length");
-            }
-        }
-        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).expect("the body");
-        (head, body)
-    }
 }

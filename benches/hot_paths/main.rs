@@ -31,6 +31,8 @@ mod growth;
 mod http;
 #[cfg(feature = "server")]
 mod http_by_hand;
+#[cfg(feature = "server")]
+mod http_clients;
 mod large_store;
 #[cfg(feature = "smtp")]
 mod mails;
