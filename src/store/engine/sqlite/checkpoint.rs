@@ -15,10 +15,10 @@ use super::files::file_state::FileState;
 use super::files::location::Location;
 use crate::error::{Result, StoreError};
 
-/// The thread is woken whenever the WAL has grown by this many pages, about 1 MiB. With a smaller step, the syncs of
-/// the checkpoints would slow down a single caller; with a larger one, each checkpoint would delay the commits after
-/// it.
-const STEP: u32 = 250;
+/// The thread is woken whenever the WAL has grown by this many pages, about 16 MiB. A checkpoint syncs both files, and moves
+/// a page once that many commits have changed: with a smaller step, more of the time goes to checkpoints. With a larger
+/// one, each would delay the commits after it.
+const STEP: u32 = 4000;
 /// From this many pages on (64 MiB), the leader makes the checkpoint itself, between two transactions. If no reader
 /// needs an older state then, the checkpoint moves all of the WAL, and the next commit restarts it.
 const LEADER_BOUND: u32 = 16_384;
