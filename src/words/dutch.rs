@@ -235,7 +235,7 @@ pub(super) static DUTCH: Words = Words {
         affiliate_codes: "Partnercodes",
         code: "Code",
         uses: "Gebruikt",
-        other_codes: |number| format!("{number} andere"),
+        other_codes: |number| format!("Overige ({number})"),
         arrivals: "Binnenkomst per 5 minuten",
         inside: "Nu binnen",
         expected: "Verwacht",

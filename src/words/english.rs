@@ -219,7 +219,7 @@ const WORDS: Words = Words {
         affiliate_codes: "Affiliate codes",
         code: "Code",
         uses: "Uses",
-        other_codes: |number| format!("{number} others"),
+        other_codes: |number| format!("Others ({number})"),
         arrivals: "Arrivals in 5 minutes",
         inside: "Inside now",
         expected: "Expected",

@@ -254,7 +254,7 @@ pub(super) static FRENCH: Words = Words {
         affiliate_codes: "Codes d’affiliation",
         code: "Code",
         uses: "Utilisations",
-        other_codes: |number| format!("{number} autres"),
+        other_codes: |number| format!("Autres ({number})"),
         arrivals: "Arrivées par 5 minutes",
         inside: "Présents",
         expected: "Attendus",

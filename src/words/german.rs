@@ -250,7 +250,7 @@ pub(super) static GERMAN: Words = Words {
         affiliate_codes: "Partnercodes",
         code: "Code",
         uses: "Nutzungen",
-        other_codes: |number| format!("{number} weitere"),
+        other_codes: |number| format!("Weitere ({number})"),
         arrivals: "Einlass je 5 Minuten",
         inside: "Jetzt im Haus",
         expected: "Erwartet",

@@ -250,7 +250,7 @@ pub(super) static ITALIAN: Words = Words {
         affiliate_codes: "Codici affiliato",
         code: "Codice",
         uses: "Utilizzi",
-        other_codes: |number| format!("altri {number}"),
+        other_codes: |number| format!("Altri ({number})"),
         arrivals: "Arrivi ogni 5 minuti",
         inside: "Dentro ora",
         expected: "Attesi",

@@ -237,7 +237,7 @@ pub(super) static SPANISH: Words = Words {
         affiliate_codes: "Códigos de afiliados",
         code: "Código",
         uses: "Usos",
-        other_codes: |number| format!("{number} más"),
+        other_codes: |number| format!("Otros ({number})"),
         arrivals: "Llegadas cada 5 minutos",
         inside: "Dentro ahora",
         expected: "Esperadas",

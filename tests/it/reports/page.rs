@@ -20,23 +20,23 @@ use crate::common::*;
 const URL: &str = "https://tickets.example.com";
 const GZIP: &str = "Accept-Encoding: gzip";
 
-fn with_url(builder: Builder) -> Builder {
+pub fn with_url(builder: Builder) -> Builder {
     builder.public_url(URL)
 }
 
 /// The path of the report of an event, from its link.
-fn path(fixture: &Fixture, event: &Event) -> String {
+pub fn path(fixture: &Fixture, event: &Event) -> String {
     let link = fixture.service.create_report_link(&fixture.caller, event.id).expect("a link");
     link.url.expose().strip_prefix(URL).expect("the public URL").to_owned()
 }
 
-fn keep(name: &str, page: &Response) {
+pub fn keep(name: &str, page: &Response) {
     if let Some(folder) = std::env::var_os("KEEP_PAGES") {
         std::fs::write(Path::new(&folder).join(format!("report-{name}.html")), page.text()).expect("written");
     }
 }
 
-fn show(client: &mut Client, path: &str, language: &str) -> Response {
+pub fn show(client: &mut Client, path: &str, language: &str) -> Response {
     client.send("GET", path, &[&format!("Accept-Language: {language}")], b"").expect(200)
 }
 
@@ -56,7 +56,7 @@ fn text(page: &Response) -> String {
 }
 
 #[track_caller]
-fn assert_says(page: &Response, says: &[&str]) {
+pub fn assert_says(page: &Response, says: &[&str]) {
     let text = text(page);
     for wanted in says {
         assert!(text.contains(wanted), "{wanted} is not in:\n{text}");
