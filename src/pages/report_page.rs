@@ -147,6 +147,11 @@ impl Writer<'_> {
         words::money(self.words, amount, &self.report.summary.currency)
     }
 
+    /// A day, in a narrow column in several lines.
+    fn day(&self, at: Timestamp) -> String {
+        words::day_at(self.words, self.zone, at).replace('\u{A0}', " ")
+    }
+
     fn line(label: &str, amount: String) -> Line {
         Line { label: label.to_owned(), note: None, amount }
     }
@@ -232,7 +237,7 @@ impl Writer<'_> {
         let ranges = if is_by_day { days } else { self.weeks(&days) };
         let name = if is_by_day { self.words.report.by_day } else { self.words.report.by_weeks };
         let head = if is_by_day { self.words.report.day } else { self.words.report.week_from };
-        self.sales(name, head, &ranges, true, |at| words::day_at(self.words, self.zone, at))
+        self.sales(name, head, &ranges, true, |at| self.day(at))
     }
 
     /// The weeks of these days. Several weeks have one bar if there are very many.
@@ -259,8 +264,7 @@ impl Writer<'_> {
             hours.push(hour);
             hour = hour_at(next);
         }
-        let label =
-            |at| format!("{}, {}", words::day_at(self.words, self.zone, at), words::time_at(self.words, self.zone, at));
+        let label = |at| format!("{}, {}", self.day(at), words::time_at(self.words, self.zone, at));
         self.sales(self.words.report.last_hours, self.words.report.time, &hours, false, label)
     }
 
@@ -323,8 +327,9 @@ impl Writer<'_> {
             i64::try_from(thousandths.clamp(0, 1000)).unwrap_or_default()
         };
         let counts = [(words.sold, sold), (words.reserved, reserved), (words.left, available)];
-        let counts = counts.map(|(label, number)| format!("{label}: {}", self.count(number)));
-        let text = format!("{} ({})", counts.join(" · "), (words.of)(&self.count(quantity)));
+        let counts = counts.map(|(label, number)| unbreakable(&format!("{label} {}", self.count(number))));
+        let text =
+            format!("{} {}", counts.join(" · "), unbreakable(&format!("({})", (words.of)(&self.count(quantity)))));
         Seats { name: printed_text::line(&summary.name), sold: share(sold), reserved: share(reserved), text }
     }
 
@@ -428,6 +433,11 @@ impl Writer<'_> {
             chart,
         }
     }
+}
+
+/// A text that stays on one line.
+fn unbreakable(text: &str) -> String {
+    text.replace(' ', "\u{A0}")
 }
 
 /// The labels of the series of a chart, and of its line.

@@ -247,7 +247,7 @@ pub(super) static DUTCH: Words = Words {
         no_gate: "Zonder ingang",
         other_gates: "Andere ingangen",
         inside_line: |end| format!("Lijn: binnen, nu {end}"),
-        nothing_sold: "Er is nog niets verkocht.",
+        no_orders: "Er zijn nog geen bestellingen.",
     },
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },

@@ -113,23 +113,23 @@ fn without_items(
 }
 
 /// Reads sums of five minutes at a gate, in any order and several of each.
-fn each(
+fn read_sums(
     tx: &Transaction<'_>,
     event: EventId,
     times: &Range<Timestamp>,
-    mut each: impl FnMut(i64, Option<String>, Sums),
+    mut add: impl FnMut(i64, Option<String>, Sums),
 ) -> Result<()> {
     let binds = [event.into(), times.start.into(), times.end.into()];
     tx.query_each(LOGGED, &binds, |row| {
         let sums = Sums::of_log(row)?;
         // Scans for leaving that were refused leave nothing to report.
         if !sums.is_empty() {
-            each(row.get("slot")?, row.get("gate")?, sums);
+            add(row.get("slot")?, row.get("gate")?, sums);
         }
         Ok(())
     })?;
     tx.query_each(WITHOUT_LOG, &binds, |row| {
-        each(row.get("slot")?, row.get("gate")?, Sums { admitted: row.get("number")?, ..Sums::default() });
+        add(row.get("slot")?, row.get("gate")?, Sums { admitted: row.get("number")?, ..Sums::default() });
         Ok(())
     })
 }
@@ -149,7 +149,7 @@ pub(crate) fn of_event(
     let (arrivals, times) = without_items(tx, organization, event)?;
     let times = request.from.unwrap_or(times.start)..request.before.unwrap_or(times.end);
     let mut slots = Slots::new();
-    each(tx, event, &times, |slot, gate, sums| slots.entry((slot, gate)).or_default().add(&sums))?;
+    read_sums(tx, event, &times, |slot, gate, sums| slots.entry((slot, gate)).or_default().add(&sums))?;
     if slots.len() > MAX_ITEMS {
         return Err(sales_intervals::too_many(slots.len(), MAX_ITEMS));
     }
@@ -167,7 +167,7 @@ pub(crate) fn of_report(
     let mut gates: BTreeMap<Option<String>, Sums> = BTreeMap::new();
     let mut slots = Slots::new();
     let mut last = i64::MIN;
-    each(tx, event, &times, |slot, gate, sums| {
+    read_sums(tx, event, &times, |slot, gate, sums| {
         gates.entry(gate.clone()).or_default().add(&sums);
         if slot > last {
             last = slot;

@@ -146,7 +146,7 @@ fn the_page_shows_the_figures_of_the_event() {
             "Today: 3. A week ago until 14:00: 3.",
             "1 June 2026 2 3 10 €35.00 €12.50",
             "25 May 2026 2 7 7 €87.50 €0.00",
-            "Sold: 15 · Reserved: 5 · Left: 80 (of 100)",
+            "Sold 15 · Reserved 5 · Left 80 (of 100)",
             "EARLY 1 2 €22.50",
             "radio &#60;b&#62; 1 2 €22.50",
         ],
@@ -177,7 +177,7 @@ fn figures_are_read_again_after_a_minute() {
     let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
     let server = Server::of(fixture);
     let mut reader = server.client_with("");
-    assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0", "Nothing has been sold yet."]);
+    assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0", "There are no orders yet."]);
     service.issue_tickets(&caller, ticketing::ticket::IssueTickets::new(seat.id, new_customer(), 2)).expect("tickets");
     assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0"]);
     clock.advance(Duration::from_secs(60));

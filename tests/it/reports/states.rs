@@ -66,14 +66,14 @@ fn nothing_is_sold_yet() {
     let without_types = Server::of(fixture);
     let page = show(&mut without_types.client_with(""), &report, "en");
     keep("no-types", &page);
-    assert_says(&page, &["Sold of 0 0 Reserved 0 Left 0 Revenue €0.00", "Nothing has been sold yet."]);
+    assert_says(&page, &["Sold of 0 0 Reserved 0 Left 0 Revenue €0.00", "There are no orders yet."]);
 
     let fixture = new_fixture();
     let event = concert(&fixture);
     seats(&fixture, &event, "Parterre", eur(4500), 1200);
     seats(&fixture, &event, "Balcony", eur(2900), 900);
     let page = pages(fixture, &event, "no-sales");
-    assert_says(&page, &["Sold of 2,100 0 Reserved 0 Left 2,100 Revenue €0.00", "Nothing has been sold yet."]);
+    assert_says(&page, &["Sold of 2,100 0 Reserved 0 Left 2,100 Revenue €0.00", "There are no orders yet."]);
 }
 
 #[test]
@@ -99,7 +99,10 @@ fn everything_is_sold() {
     fixture.set_clock(NOW);
     assert_eq!(fixture.event_status(event.id), EventStatus::SoldOut);
     let page = pages(fixture, &event, "sold-out");
-    assert_says(&page, &["Sold of 150 150 Reserved 0 Left 0 Revenue €6,270.00", "Sold: 120 · Reserved: 0 · Left: 0"]);
+    assert_says(
+        &page,
+        &["Sold of 150 150 Reserved 0 Left 0 Revenue €6,270.00", "Sold 120 · Reserved 0 · Left 0 (of 120)"],
+    );
 }
 
 #[test]
@@ -182,6 +185,8 @@ fn the_event_does_not_take_place() {
     fixture.service.run_maintenance().expect("a run");
     let page = pages(fixture, &event, "cancelled");
     assert_says(&page, &["Sold of 300 0 Reserved 0 Left 300 Cancelled 40 Revenue €1,800.00 Refunded €1,800.00"]);
+    // In the last 48 hours, nothing was sold, and 40 tickets were cancelled.
+    assert_eq!((page.text().matches("<svg viewBox").count(), page.text().matches("<details open>").count()), (2, 1));
 }
 
 #[test]
