@@ -14,7 +14,7 @@ use crate::model::sale::event_report::{CodeSums, EventReport};
 use crate::model::sale::event_sales::{SalesByMode, SalesInterval, SalesSums};
 use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::sale::summary::TicketTypeSummary;
-use crate::model::tickets::arrivals::{ArrivalsItem, EventArrivals};
+use crate::model::tickets::arrivals::{ArrivalsItem, EventArrivals, REPORTED_SLOTS, ReportedArrivals};
 use crate::model::values::amount::Amount;
 use crate::model::values::timestamp::Timestamp;
 use crate::rules::calendar::Zone;
@@ -96,7 +96,7 @@ impl ReportPage<'_> {
 }
 
 /// Renders the report of an event. `accepted` are the languages of the reader.
-pub(crate) fn report_page(report: &EventReport<EventArrivals>, accepted: &[String]) -> Result<String> {
+pub(crate) fn report_page(report: &EventReport<ReportedArrivals>, accepted: &[String]) -> Result<String> {
     let words = words::for_reader(None, accepted);
     let writer = Writer { words, zone: Zone::stored(&report.event.timezone)?, report };
     let sums = report.sales.quarters.iter().fold(SalesByMode::default(), |mut sums, (_, quarter)| {
@@ -133,7 +133,7 @@ pub(crate) fn report_page(report: &EventReport<EventArrivals>, accepted: &[Strin
 struct Writer<'a> {
     words: &'static Words,
     zone: Zone,
-    report: &'a EventReport<EventArrivals>,
+    report: &'a EventReport<ReportedArrivals>,
 }
 
 impl Writer<'_> {
@@ -145,6 +145,11 @@ impl Writer<'_> {
         let decimals = self.report.summary.gross_revenue.decimals();
         let amount = Amount::new(minor, decimals).unwrap_or_default();
         words::money(self.words, amount, &self.report.summary.currency)
+    }
+
+    /// A day, in a narrow column in several lines.
+    fn day(&self, at: Timestamp) -> String {
+        words::day_at(self.words, self.zone, at).replace('\u{A0}', " ")
     }
 
     fn line(label: &str, amount: String) -> Line {
@@ -232,7 +237,7 @@ impl Writer<'_> {
         let ranges = if is_by_day { days } else { self.weeks(&days) };
         let name = if is_by_day { self.words.report.by_day } else { self.words.report.by_weeks };
         let head = if is_by_day { self.words.report.day } else { self.words.report.week_from };
-        self.sales(name, head, &ranges, true, |at| words::day_at(self.words, self.zone, at))
+        self.sales(name, head, &ranges, true, |at| self.day(at))
     }
 
     /// The weeks of these days. Several weeks have one bar if there are very many.
@@ -259,8 +264,7 @@ impl Writer<'_> {
             hours.push(hour);
             hour = hour_at(next);
         }
-        let label =
-            |at| format!("{}, {}", words::day_at(self.words, self.zone, at), words::time_at(self.words, self.zone, at));
+        let label = |at| format!("{}, {}", self.day(at), words::time_at(self.words, self.zone, at));
         self.sales(self.words.report.last_hours, self.words.report.time, &hours, false, label)
     }
 
@@ -323,8 +327,9 @@ impl Writer<'_> {
             i64::try_from(thousandths.clamp(0, 1000)).unwrap_or_default()
         };
         let counts = [(words.sold, sold), (words.reserved, reserved), (words.left, available)];
-        let counts = counts.map(|(label, number)| format!("{label}: {}", self.count(number)));
-        let text = format!("{} ({})", counts.join(" · "), (words.of)(&self.count(quantity)));
+        let counts = counts.map(|(label, number)| unbreakable(&format!("{label} {}", self.count(number))));
+        let text =
+            format!("{} {}", counts.join(" · "), unbreakable(&format!("({})", (words.of)(&self.count(quantity)))));
         Seats { name: printed_text::line(&summary.name), sold: share(sold), reserved: share(reserved), text }
     }
 
@@ -341,17 +346,18 @@ impl Writer<'_> {
         Table { caption, head, rows: rows.collect() }
     }
 
-    fn arrivals(&self, arrivals: &EventArrivals) -> Arrivals {
+    fn arrivals(&self, reported: &ReportedArrivals) -> Arrivals {
         let words = &self.words.report;
+        let arrivals = &reported.arrivals;
         let totals =
             [(words.inside, arrivals.inside), (words.expected, arrivals.expected), (words.missing, arrivals.missing)];
-        let gates = gates_of(&arrivals.items);
+        let gates = gates_of(&reported.gates);
         let name = |gate: &Option<String>| gate.as_deref().map_or_else(|| words.no_gate.to_owned(), printed_text::line);
         let rows = gates.iter().map(|(gate, sums)| {
             vec![name(gate), self.count(sums.admitted), self.count(sums.left), self.count(sums.refused)]
         });
         let mut refused: BTreeMap<Option<&str>, i64> = BTreeMap::new();
-        for refusal in arrivals.items.iter().flat_map(|item| &item.refused) {
+        for refusal in reported.gates.iter().flat_map(|gate| &gate.refused) {
             *refused.entry(refusal.reason.map(crate::error::Reason::as_str)).or_default() += refusal.count;
         }
         let reason_in_words = words::scan_refusals(self.words);
@@ -378,8 +384,7 @@ impl Writer<'_> {
         let slot_of = |at: Timestamp| at.millis().div_euclid(SLOT);
         let slots = arrivals.items.iter().map(|item| slot_of(item.from));
         let last = slots.clone().max().unwrap_or_default();
-        let most = i64::try_from(MAX_BARS).unwrap_or(i64::MAX);
-        let first = slots.min().unwrap_or_default().clamp(last - most + 1, last - MIN_SLOTS + 1);
+        let first = slots.min().unwrap_or_default().clamp(last - REPORTED_SLOTS + 1, last - MIN_SLOTS + 1);
         let columns = usize::try_from(last - first + 1).unwrap_or_default();
         let named = if gates.len() > GATES + 1 { GATES } else { gates.len() };
         let mut series = vec![vec![0; columns]; named + usize::from(named < gates.len())];
@@ -430,6 +435,11 @@ impl Writer<'_> {
     }
 }
 
+/// A text that stays on one line.
+fn unbreakable(text: &str) -> String {
+    text.replace(' ', "\u{A0}")
+}
+
 /// The labels of the series of a chart, and of its line.
 fn legend(series: impl IntoIterator<Item = String>, line: Option<String>) -> Vec<(String, String)> {
     let series = series.into_iter().enumerate().map(|(number, label)| (format!("s{number}"), label));
@@ -454,11 +464,12 @@ impl GateSums {
 
 /// The gates, those with the most admissions first.
 fn gates_of(items: &[ArrivalsItem]) -> Vec<(Option<String>, GateSums)> {
-    let mut gates: BTreeMap<Option<String>, GateSums> = BTreeMap::new();
-    for item in items {
-        gates.entry(item.gate.clone()).or_default().add(item);
-    }
-    let mut gates: Vec<_> = gates.into_iter().collect();
+    let sums = |item: &ArrivalsItem| {
+        let mut sums = GateSums::default();
+        sums.add(item);
+        (item.gate.clone(), sums)
+    };
+    let mut gates: Vec<_> = items.iter().map(sums).collect();
     gates.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.admitted));
     gates
 }

@@ -19,7 +19,7 @@ use super::public::files::Files;
 use super::public::page_cache::PageCache;
 use crate::fair::InUse;
 use crate::model::sale::event_report::EventReport;
-use crate::model::tickets::arrivals::EventArrivals;
+use crate::model::tickets::arrivals::ReportedArrivals;
 use crate::service::TicketingService;
 
 pub(super) type AppState = Arc<ServerState>;
@@ -50,7 +50,7 @@ pub(super) struct ServerState {
     #[cfg(feature = "event-pages")]
     pub(super) kept_pages: PageCache<Representation>,
     /// What reports show.
-    pub(super) kept_reports: PageCache<Arc<EventReport<EventArrivals>>>,
+    pub(super) kept_reports: PageCache<Arc<EventReport<ReportedArrivals>>>,
     /// The service's public URL, if one is set.
     pub(super) public_url: Option<String>,
     pub(super) public_path: String,

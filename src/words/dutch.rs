@@ -235,7 +235,7 @@ pub(super) static DUTCH: Words = Words {
         affiliate_codes: "Partnercodes",
         code: "Code",
         uses: "Gebruikt",
-        other_codes: |number| format!("{number} andere"),
+        other_codes: |number| format!("Overige ({number})"),
         arrivals: "Binnenkomst per 5 minuten",
         inside: "Nu binnen",
         expected: "Verwacht",
@@ -247,7 +247,7 @@ pub(super) static DUTCH: Words = Words {
         no_gate: "Zonder ingang",
         other_gates: "Andere ingangen",
         inside_line: |end| format!("Lijn: binnen, nu {end}"),
-        nothing_sold: "Er is nog niets verkocht.",
+        no_orders: "Er zijn nog geen bestellingen.",
     },
     problems: Problems {
         no_such_page: Message { title: "We kunnen deze pagina niet vinden", text: "Controleer het adres." },

@@ -250,7 +250,7 @@ pub(super) static ITALIAN: Words = Words {
         affiliate_codes: "Codici affiliato",
         code: "Codice",
         uses: "Utilizzi",
-        other_codes: |number| format!("altri {number}"),
+        other_codes: |number| format!("Altri ({number})"),
         arrivals: "Arrivi ogni 5 minuti",
         inside: "Dentro ora",
         expected: "Attesi",
@@ -262,7 +262,7 @@ pub(super) static ITALIAN: Words = Words {
         no_gate: "Senza ingresso",
         other_gates: "Altri ingressi",
         inside_line: |end| format!("Linea: dentro, ora {end}"),
-        nothing_sold: "Non è stato ancora venduto nulla.",
+        no_orders: "Non ci sono ancora ordini.",
     },
     problems: Problems {
         no_such_page: Message { title: "Non troviamo questa pagina", text: "Controlla l’indirizzo." },

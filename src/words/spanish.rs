@@ -237,7 +237,7 @@ pub(super) static SPANISH: Words = Words {
         affiliate_codes: "Códigos de afiliados",
         code: "Código",
         uses: "Usos",
-        other_codes: |number| format!("{number} más"),
+        other_codes: |number| format!("Otros ({number})"),
         arrivals: "Llegadas cada 5 minutos",
         inside: "Dentro ahora",
         expected: "Esperadas",
@@ -249,7 +249,7 @@ pub(super) static SPANISH: Words = Words {
         no_gate: "Sin puerta",
         other_gates: "Otras puertas",
         inside_line: |end| format!("Línea: dentro, ahora {end}"),
-        nothing_sold: "Aún no se ha vendido nada.",
+        no_orders: "Aún no hay pedidos.",
     },
     problems: Problems {
         no_such_page: Message { title: "No encontramos esta página", text: "Comprueba la dirección." },

@@ -381,5 +381,5 @@ pub(crate) struct Report {
     pub(crate) other_gates: &'static str,
     /// What the line of the arrivals is, with its end.
     pub(crate) inside_line: fn(&str) -> String,
-    pub(crate) nothing_sold: &'static str,
+    pub(crate) no_orders: &'static str,
 }

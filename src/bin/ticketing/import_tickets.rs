@@ -214,8 +214,9 @@ impl Import<'_> {
     /// Refuses the lines for which no seats are left.
     fn take_what_fits(&mut self, lines: &mut Vec<Line>, bar: &ProgressBar) -> Result<(), Failure> {
         let available = self.service.get_ticket_type(self.caller, self.ticket_type)?.available;
-        let room = usize::try_from(available).unwrap_or_default();
-        for line in lines.split_off(room.min(lines.len())) {
+        // At least one, so that this ends: a damaged order may keep seats that count as available.
+        let room = usize::try_from(available).unwrap_or_default().min(lines.len().saturating_sub(1));
+        for line in lines.split_off(room) {
             self.refuse(line.number, "no seat of the ticket type is left", bar);
         }
         Ok(())

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use fast_qr::QRBuilder;
 use ticketing::door::{EventArrivals, GetEventArrivals};
 use ticketing::event::{Event, EventSales, EventSummary, GetEventSales};
 use ticketing::id::EventId;
 use ticketing::payment::PaymentMode;
-use ticketing::{Amount, Timestamp};
+use ticketing::{Amount, Caller, TicketingService, Timestamp};
 
 use super::admin::{organization_of_event, parse_id};
 use super::arguments::ReportLinkSettings;
@@ -19,6 +20,8 @@ use super::output::print;
 
 /// How many days, and how many times of five minutes, are shown at most: the last ones.
 const MOST_LINES: usize = 40;
+
+const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// The columns of a bar. With the label and the number before it, a line has 80.
 const BAR: usize = 58;
@@ -54,11 +57,33 @@ pub(crate) fn report(database: &Database, event: &str) -> Result<(), Failure> {
     let text = service.on_one_snapshot(|| {
         let event = service.get_event(&caller, id)?;
         let summary = service.get_event_summary(&caller, id)?;
-        let sales = service.get_event_sales(&caller, id, GetEventSales::new())?;
-        let arrivals = service.get_event_arrivals(&caller, id, GetEventArrivals::new())?;
+        let sales = all_sales(&service, &caller, &event)?;
+        let last_day = GetEventArrivals::new().from(last_day(&event, sales.as_of));
+        let arrivals = service.get_event_arrivals(&caller, id, last_day)?;
         Ok::<_, ticketing::Error>(text_of(&event, &summary, &sales, &arrivals))
     })??;
     print(&text)
+}
+
+/// The sales of each year: an answer has at most 1,000 days.
+fn all_sales(service: &TicketingService, caller: &Caller, event: &Event) -> ticketing::Result<EventSales> {
+    let mut until = event.created_at.saturating_add(YEAR);
+    let mut sales = service.get_event_sales(caller, event.id, GetEventSales::new().before(until))?;
+    while until <= sales.as_of {
+        let from = until;
+        until = from.saturating_add(YEAR);
+        let next = GetEventSales::new().from(from).before(until);
+        sales.items.extend(service.get_event_sales(caller, event.id, next)?.items);
+    }
+    Ok(sales)
+}
+
+/// The time from which arrivals are shown: 6 hours before the start, or of a long event its last day until now.
+fn last_day(event: &Event, now: Timestamp) -> Timestamp {
+    let before =
+        |at: Timestamp, hours: i64| Timestamp::from_millis(at.millis() - hours * 3_600_000).unwrap_or_default();
+    let end = event.end_date.unwrap_or(event.start_date).min(now);
+    before(event.start_date, 6).max(before(end, 24))
 }
 
 fn text_of(event: &Event, summary: &EventSummary, sales: &EventSales, arrivals: &EventArrivals) -> String {
@@ -73,16 +98,22 @@ fn text_of(event: &Event, summary: &EventSummary, sales: &EventSales, arrivals: 
         sum(|seats| seats.reserved),
         sum(|seats| seats.available)
     );
+    let nothing = Amount::new(0, summary.gross_revenue.decimals()).unwrap_or_default();
     for mode in [PaymentMode::Live, PaymentMode::Test] {
         let items = || sales.items.iter().filter(move |item| item.mode == mode);
         if mode == PaymentMode::Test && items().next().is_none() {
             continue;
         }
-        let total =
-            |of: fn(&ticketing::event::SalesItem) -> Amount| Amount::checked_sum(items().map(of)).unwrap_or_default();
+        // With the decimals of the currency, also if there are no sales.
+        let total = |of: fn(&ticketing::event::SalesItem) -> Amount| {
+            Amount::checked_sum(std::iter::once(nothing).chain(items().map(of))).unwrap_or_default()
+        };
         let name = if mode == PaymentMode::Test { "Tests, no real money: revenue" } else { "Revenue" };
         let (revenue, refunded) = (total(|item| item.revenue), total(|item| item.refunded));
         let _ = writeln!(text, "{name} {revenue} {}, refunded {refunded}", sales.currency);
+    }
+    if summary.mode == Some(PaymentMode::Live) && !summary.disputed_total.is_zero() {
+        let _ = writeln!(text, "Disputed {} {}", summary.disputed_total, sales.currency);
     }
     let issued: i64 = sales.items.iter().map(|item| item.issued).sum();
     if issued > 0 {
@@ -92,10 +123,13 @@ fn text_of(event: &Event, summary: &EventSummary, sales: &EventSales, arrivals: 
     if imported > 0 {
         let _ = writeln!(text, "Sold elsewhere {imported}");
     }
+    if summary.tickets_cancelled > 0 {
+        let _ = writeln!(text, "Cancelled {}", summary.tickets_cancelled);
+    }
     let _ = writeln!(text);
     let types = summary.ticket_types.iter().map(|seats| (shortened(&seats.name, 12), seats.sold));
     text += &bars("Sold by ticket type", &types.collect::<Vec<_>>());
-    text += &bars("Tickets ordered by day", &by_day(sales, zone));
+    text += &bars("Tickets sold by day", &by_day(sales, zone));
     if !arrivals.items.is_empty() {
         let mut slots: BTreeMap<Timestamp, i64> = BTreeMap::new();
         for item in &arrivals.items {

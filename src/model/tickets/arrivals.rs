@@ -63,3 +63,17 @@ responses! {
         pub count: i64,
     }
 }
+
+/// How many times of five minutes a report shows: the last ten hours with scans.
+#[cfg(feature = "server")]
+pub(crate) const REPORTED_SLOTS: i64 = 120;
+
+/// The arrivals that a report shows. However long an event lasts, they are few.
+#[cfg(feature = "server")]
+#[derive(Debug, Clone)]
+pub(crate) struct ReportedArrivals {
+    /// Those of the last [`REPORTED_SLOTS`].
+    pub(crate) arrivals: EventArrivals,
+    /// Those of the whole event, at each gate.
+    pub(crate) gates: Vec<ArrivalsItem>,
+}

@@ -23,7 +23,7 @@ use crate::store::webhooks::outbox;
 use crate::store::work::{self, KeyedWork};
 
 /// How many tickets are cancelled in one transaction if others wait for its end.
-const BATCH_BESIDE_OTHERS: i64 = 50;
+const BATCH_BESIDE_OTHERS: u16 = 50;
 
 /// Reserves the seats of an allocation. Its tickets are issued later. Fails with the conflict `sold-out` if too few seats
 /// are available.
@@ -100,10 +100,11 @@ fn issue_batch(tx: &LockedEvent<'_>, allocation: &StoredAllocation) -> Result<Ch
         return Ok(Changed { tickets: 0, is_finished: true });
     }
     // The number of the next ticket in its batch, whose labels are one row.
-    let first = allocation.issued % BATCH;
+    let batch = i64::from(BATCH);
+    let first = allocation.issued % batch;
     let labels = allocations::labels(tx, allocation.id, allocation.issued - first)?;
     let mut tickets = Vec::new();
-    for number in first..BATCH.min(first + left) {
+    for number in first..batch.min(first + left) {
         if !tickets.is_empty() && tx.should_end() {
             break;
         }
@@ -145,7 +146,7 @@ pub(crate) fn cancel(tx: &LockedEvent<'_>, organization: OrganizationId, id: All
 
 fn cancel_batch(tx: &LockedEvent<'_>, allocation: &StoredAllocation) -> Result<Changed> {
     let limit = if tx.others_wait() { BATCH_BESIDE_OTHERS } else { BATCH };
-    let outside = issued_tickets::outside(tx, allocation.id, allocation.last_ticket, limit)?;
+    let outside = issued_tickets::outside(tx, allocation.id, allocation.last_ticket, limit.into())?;
     let Some(last) = outside.last() else {
         allocations::set_state(tx, allocation.id, AllocationState::Cancelled)?;
         return Ok(Changed { tickets: 0, is_finished: true });

@@ -15,7 +15,7 @@ use super::page_cache::{KeptPage, PageKey};
 use super::wrong_tokens::refuse;
 use crate::model::sale::event_report::EventReport;
 use crate::model::sale::event_sales::SalesByMode;
-use crate::model::tickets::arrivals::EventArrivals;
+use crate::model::tickets::arrivals::ReportedArrivals;
 use crate::model::values::timestamp::Timestamp;
 use crate::pages::{self, ProblemKind};
 use crate::server::http::blocking::Class;
@@ -99,8 +99,8 @@ async fn page(state: &AppState, head: &Parts) -> Result<Response, Problem> {
 }
 
 /// About how many bytes a report takes in memory.
-fn bytes_of(report: &EventReport<EventArrivals>) -> usize {
-    let arrivals = report.arrivals.as_ref().map_or(0, |arrivals| arrivals.items.len());
+fn bytes_of(report: &EventReport<ReportedArrivals>) -> usize {
+    let arrivals = report.arrivals.as_ref().map_or(0, |reported| reported.arrivals.items.len() + reported.gates.len());
     let quarters = report.sales.quarters.len();
     // Texts of the event and its ticket types, and names of gates and reasons, are short or few.
     20_000

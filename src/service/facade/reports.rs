@@ -9,6 +9,8 @@ use crate::model::sale::event_sales::{EventSales, GetEventSales};
 #[cfg(feature = "server")]
 use crate::model::sale::gateway_account::PaymentMode;
 use crate::model::tenants::caller::{Caller, IdempotentCall};
+#[cfg(feature = "server")]
+use crate::model::tickets::arrivals::ReportedArrivals;
 use crate::model::tickets::arrivals::{EventArrivals, GetEventArrivals};
 use crate::model::tickets::report_link::ReportLink;
 use crate::model::values::id::EventId;
@@ -159,7 +161,11 @@ impl TicketingService {
 
     /// What the report of an event shows, in one snapshot.
     #[cfg(feature = "server")]
-    pub(crate) fn event_report(&self, organization: OrganizationId, id: EventId) -> Result<EventReport<EventArrivals>> {
+    pub(crate) fn event_report(
+        &self,
+        organization: OrganizationId,
+        id: EventId,
+    ) -> Result<EventReport<ReportedArrivals>> {
         self.store()?.scan(Some(organization), |tx| {
             let event = events::get(tx, organization, id)?;
             let summary = event_figures::of_event(tx, organization, id)?;
@@ -167,10 +173,7 @@ impl TicketingService {
             let times = sales_intervals::arrival_times(event.start_date, over_at(event.start_date, event.end_date));
             let has_arrivals =
                 times.contains(&tx.now()) && scan_log::is_kept(tx, organization, id)?.unwrap_or_default();
-            let arrivals = has_arrivals.then(|| {
-                let request = sales_intervals::check_arrivals(GetEventArrivals::new())?;
-                arrivals::of_event(tx, organization, id, &request)
-            });
+            let arrivals = has_arrivals.then(|| arrivals::of_report(tx, organization, id));
             Ok(EventReport {
                 as_of: tx.now(),
                 organizer: organizations::get(tx, organization)?.name,

@@ -20,8 +20,7 @@ use crate::store::{LockedEvent, Row, Transaction};
 pub(crate) const KIND: &str = "change allocation";
 
 /// How many tickets are issued or cancelled in one transaction.
-pub(crate) const BATCH: i64 = 200;
-const LABELS_OF_BATCH: usize = 200;
+pub(crate) const BATCH: u16 = 200;
 
 const INSERT: &str =
     "INSERT INTO allocations (id, organization_id, event_id, ticket_type_id, is_import, name, quantity, issued,
@@ -141,9 +140,9 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewAllocation<'_>) -> Result<Al
 /// Stores the labels of the tickets, in batches.
 pub(crate) fn insert_labels(tx: &LockedEvent<'_>, id: AllocationId, labels: &[String]) -> Result<()> {
     let mut first: i64 = 0;
-    for labels in labels.chunks(LABELS_OF_BATCH) {
+    for labels in labels.chunks(usize::from(BATCH)) {
         tx.execute(INSERT_LABELS, &[id.into(), first.into(), json(labels)?.into()])?;
-        first += BATCH;
+        first += i64::from(BATCH);
     }
     Ok(())
 }

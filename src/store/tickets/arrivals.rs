@@ -2,10 +2,13 @@
 //! without a log count with their last check-in, as in the export of check-ins.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Reason, ResourceKind, Result};
 use crate::model::tickets::arrivals::{ArrivalsItem, EventArrivals, GetEventArrivals, MAX_ITEMS, RefusedScans};
+#[cfg(feature = "server")]
+use crate::model::tickets::arrivals::{REPORTED_SLOTS, ReportedArrivals};
 use crate::model::tickets::scan::{LoggedKind, ScanOutcome};
 use crate::model::values::id::{EventId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -47,21 +50,93 @@ struct Sums {
 }
 
 impl Sums {
-    /// Counts rows of the log. What an attempt to leave is refused for does not count.
-    fn count(&mut self, row: &Row<'_>, number: i64) -> Result<()> {
+    /// The sums of a row of the log. What an attempt to leave is refused for does not count.
+    fn of_log(row: &Row<'_>) -> Result<Self> {
+        let mut sums = Self::default();
+        let number = row.get("number")?;
         let (kind, outcome): (LoggedKind, Option<ScanOutcome>) = (row.get("kind")?, row.get("outcome")?);
         match (kind, outcome) {
-            (LoggedKind::Base, _) | (LoggedKind::In, Some(ScanOutcome::Admitted)) => self.admitted += number,
-            (LoggedKind::Out, Some(ScanOutcome::Left)) => self.left += number,
+            (LoggedKind::Base, _) | (LoggedKind::In, Some(ScanOutcome::Admitted)) => sums.admitted = number,
+            (LoggedKind::Out, Some(ScanOutcome::Left)) => sums.left = number,
             (LoggedKind::In, _) => {
                 let reason: Option<Reason> = row.get("reason")?;
                 let name = reason.map_or("", |reason| TextEnum::as_str(reason));
-                self.refused.entry(name).or_insert(RefusedScans { reason, count: 0 }).count += number;
+                sums.refused.insert(name, RefusedScans { reason, count: number });
             }
             (LoggedKind::Out | LoggedKind::Cancelled, _) => {}
         }
-        Ok(())
+        Ok(sums)
     }
+
+    fn add(&mut self, other: &Self) {
+        self.admitted += other.admitted;
+        self.left += other.left;
+        for (name, refused) in &other.refused {
+            let none = RefusedScans { reason: refused.reason, count: 0 };
+            self.refused.entry(name).or_insert(none).count += refused.count;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.admitted == 0 && self.left == 0 && self.refused.is_empty()
+    }
+
+    fn into_item(self, times: Range<Timestamp>, gate: Option<String>) -> ArrivalsItem {
+        ArrivalsItem {
+            from: times.start,
+            until: times.end,
+            gate,
+            admitted: self.admitted,
+            left: self.left,
+            refused: self.refused.into_values().collect(),
+        }
+    }
+}
+
+/// By the number of five minutes, and the gate.
+type Slots = BTreeMap<(i64, Option<String>), Sums>;
+
+/// The event, without its items, and the times at which arrivals are reported.
+fn without_items(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<(EventArrivals, Range<Timestamp>)> {
+    let decode = |row: &Row<'_>| {
+        let times = sales_intervals::arrival_times(row.get("start_at")?, row.get("over_at")?);
+        Ok((times, row.get("expected")?, row.get("inside")?))
+    };
+    let found = tx.query_opt(EVENT, &[event.into(), organization.into()], decode)?;
+    let (times, expected, inside) = found.ok_or(Error::NotFound(ResourceKind::Event))?;
+    let missing = tx.query_opt(MISSING, &[event.into()], |row| row.get("number"))?.unwrap_or_default();
+    Ok((EventArrivals { as_of: tx.now(), inside, expected, missing, items: Vec::new() }, times))
+}
+
+/// Reads sums of five minutes at a gate, in any order and several of each.
+fn read_sums(
+    tx: &Transaction<'_>,
+    event: EventId,
+    times: &Range<Timestamp>,
+    mut add: impl FnMut(i64, Option<String>, Sums),
+) -> Result<()> {
+    let binds = [event.into(), times.start.into(), times.end.into()];
+    tx.query_each(LOGGED, &binds, |row| {
+        let sums = Sums::of_log(row)?;
+        // Scans for leaving that were refused leave nothing to report.
+        if !sums.is_empty() {
+            add(row.get("slot")?, row.get("gate")?, sums);
+        }
+        Ok(())
+    })?;
+    tx.query_each(WITHOUT_LOG, &binds, |row| {
+        add(row.get("slot")?, row.get("gate")?, Sums { admitted: row.get("number")?, ..Sums::default() });
+        Ok(())
+    })
+}
+
+fn items(slots: Slots) -> Vec<ArrivalsItem> {
+    let start = |slot: i64| Timestamp::from_millis(slot.saturating_mul(SLOT)).unwrap_or(Timestamp::MAX);
+    slots.into_iter().map(|((slot, gate), sums)| sums.into_item(start(slot)..start(slot + 1), gate)).collect()
 }
 
 /// Reads the arrivals at an event.
@@ -71,44 +146,37 @@ pub(crate) fn of_event(
     event: EventId,
     request: &Checked<GetEventArrivals>,
 ) -> Result<EventArrivals> {
-    let decode = |row: &Row<'_>| {
-        let times: (Timestamp, Timestamp) = (row.get("start_at")?, row.get("over_at")?);
-        Ok((times, row.get("expected")?, row.get("inside")?))
-    };
-    let found = tx.query_opt(EVENT, &[event.into(), organization.into()], decode)?;
-    let ((start, over), expected, inside) = found.ok_or(Error::NotFound(ResourceKind::Event))?;
-    let times = sales_intervals::arrival_times(start, over);
-    let (from, before) = (request.from.unwrap_or(times.start), request.before.unwrap_or(times.end));
-
-    let mut slots: BTreeMap<(i64, Option<String>), Sums> = BTreeMap::new();
-    let binds = [event.into(), from.into(), before.into()];
-    tx.query_each(LOGGED, &binds, |row| {
-        let number = row.get("number")?;
-        slots.entry((row.get("slot")?, row.get("gate")?)).or_default().count(row, number)
-    })?;
-    tx.query_each(WITHOUT_LOG, &binds, |row| {
-        let number: i64 = row.get("number")?;
-        slots.entry((row.get("slot")?, row.get("gate")?)).or_default().admitted += number;
-        Ok(())
-    })?;
-    let missing = tx.query_opt(MISSING, &[event.into()], |row| row.get("number"))?.unwrap_or_default();
-    let start_of = |slot: i64| Timestamp::from_millis(slot.saturating_mul(SLOT)).unwrap_or(Timestamp::MAX);
-    // Scans for leaving that were refused leave nothing to report.
-    let has_any = |sums: &Sums| sums.admitted != 0 || sums.left != 0 || !sums.refused.is_empty();
-    let items: Vec<_> = slots
-        .into_iter()
-        .filter(|(_, sums)| has_any(sums))
-        .map(|((slot, gate), sums)| ArrivalsItem {
-            from: start_of(slot),
-            until: start_of(slot + 1),
-            gate,
-            admitted: sums.admitted,
-            left: sums.left,
-            refused: sums.refused.into_values().collect(),
-        })
-        .collect();
-    if items.len() > MAX_ITEMS {
-        return Err(sales_intervals::too_many(items.len(), MAX_ITEMS));
+    let (arrivals, times) = without_items(tx, organization, event)?;
+    let times = request.from.unwrap_or(times.start)..request.before.unwrap_or(times.end);
+    let mut slots = Slots::new();
+    read_sums(tx, event, &times, |slot, gate, sums| slots.entry((slot, gate)).or_default().add(&sums))?;
+    if slots.len() > MAX_ITEMS {
+        return Err(sales_intervals::too_many(slots.len(), MAX_ITEMS));
     }
-    Ok(EventArrivals { as_of: tx.now(), inside, expected, missing, items })
+    Ok(EventArrivals { items: items(slots), ..arrivals })
+}
+
+/// Reads the arrivals that a report shows.
+#[cfg(feature = "server")]
+pub(crate) fn of_report(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> Result<ReportedArrivals> {
+    let (arrivals, times) = without_items(tx, organization, event)?;
+    let mut gates: BTreeMap<Option<String>, Sums> = BTreeMap::new();
+    let mut slots = Slots::new();
+    let mut last = i64::MIN;
+    read_sums(tx, event, &times, |slot, gate, sums| {
+        gates.entry(gate.clone()).or_default().add(&sums);
+        if slot > last {
+            last = slot;
+            slots = slots.split_off(&(last - REPORTED_SLOTS + 1, None));
+        }
+        if slot > last - REPORTED_SLOTS {
+            slots.entry((slot, gate)).or_default().add(&sums);
+        }
+    })?;
+    let gates = gates.into_iter().map(|(gate, sums)| sums.into_item(times.clone(), gate)).collect();
+    Ok(ReportedArrivals { arrivals: EventArrivals { items: items(slots), ..arrivals }, gates })
 }

@@ -252,7 +252,7 @@ fn list(
         state.find(after).filter(is_wanted).ok_or_else(|| Answer::missing(object, after, "starting_after"))?;
     }
     let limit = limit.min(100);
-    let found = state.older_than(after).filter(is_wanted).map(|stored| &stored.value);
+    let found = state.older_than(object, after).filter(is_wanted).map(|stored| &stored.value);
     let mut rest: Vec<&Value> = found.take(limit + 1).collect();
     let has_more = rest.len() > limit;
     rest.truncate(limit);

@@ -252,6 +252,19 @@ impl FakeStripe {
         state.all(object).cloned().collect()
     }
 
+    /// How many objects of a type were created.
+    pub fn created(&self, object: &str) -> usize {
+        self.shared.lock().places_of(object).len()
+    }
+
+    /// The ids of the sessions with this reference, the oldest first.
+    pub fn sessions_of(&self, reference: &str) -> Vec<String> {
+        let mut state = self.shared.lock();
+        sessions::expire_due(&mut state);
+        let sessions = state.all("checkout.session").filter(|session| session["client_reference_id"] == *reference);
+        sessions.map(|session| session["id"].as_str().expect("an id").to_owned()).collect()
+    }
+
     /// The connected account that has an object. `None` for the key's own account.
     pub fn account_of(&self, id: &str) -> Option<String> {
         self.shared.lock().get(id).account.clone()

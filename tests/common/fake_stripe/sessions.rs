@@ -182,15 +182,7 @@ pub fn expire(state: &mut State, id: &str) -> Answered {
 
 /// Expires the sessions whose time is over.
 pub fn expire_due(state: &mut State) {
-    let now = state.now_seconds();
-    let is_due = |stored: &&Stored| {
-        let session = &stored.value;
-        session["object"] == "checkout.session"
-            && session["status"] == "open"
-            && session["expires_at"].as_i64().is_some_and(|at| at <= now)
-    };
-    let due: Vec<_> = state.objects().filter(is_due).map(Stored::id).collect();
-    for id in due {
+    for id in state.due_sessions() {
         end(state, &id);
     }
 }

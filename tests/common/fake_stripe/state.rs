@@ -72,6 +72,10 @@ pub struct State {
     pub requests: Vec<RecordedRequest>,
     objects: Vec<Stored>,
     index: HashMap<String, usize>,
+    /// The places of the objects of each type.
+    of_type: HashMap<String, Vec<usize>>,
+    /// The places of the sessions that were open when [`State::due_sessions`] looked last.
+    open_sessions: Vec<usize>,
     ids: u64,
 }
 
@@ -101,6 +105,8 @@ impl State {
             requests: Vec::new(),
             objects: Vec::new(),
             index: HashMap::new(),
+            of_type: HashMap::new(),
+            open_sessions: Vec::new(),
             ids: 0,
         }
     }
@@ -134,23 +140,47 @@ impl State {
         if stored.value["livemode"].is_boolean() {
             stored.value["livemode"] = self.is_live.into();
         }
-        self.index.insert(stored.id(), self.objects.len());
+        let place = self.objects.len();
+        self.index.insert(stored.id(), place);
+        if stored.value["object"] == "checkout.session" {
+            self.open_sessions.push(place);
+        }
+        self.of_type.entry(stored.value["object"].as_str().expect("a type").to_owned()).or_default().push(place);
         self.objects.push(stored);
     }
 
-    pub fn objects(&self) -> impl DoubleEndedIterator<Item = &Stored> {
-        self.objects.iter()
+    /// The sessions that are open, and whose time is over. One that has ended is not looked at again.
+    pub fn due_sessions(&mut self) -> Vec<String> {
+        let now = self.now_seconds();
+        let objects = &self.objects;
+        self.open_sessions.retain(|place| objects[*place].value["status"] == "open");
+        let sessions = self.open_sessions.iter().map(|place| &objects[*place]);
+        let is_due = |session: &Value| {
+            session["object"] == "checkout.session" && session["expires_at"].as_i64().is_some_and(|at| at <= now)
+        };
+        sessions.filter(|session| is_due(&session.value)).map(Stored::id).collect()
     }
 
     /// The objects of a type, the oldest first.
     pub fn all(&self, object: &str) -> impl DoubleEndedIterator<Item = &Value> {
-        self.objects.iter().map(|stored| &stored.value).filter(move |value| value["object"] == object)
+        // An object may have been made one of another type, which nobody finds.
+        self.places_of(object)
+            .iter()
+            .map(|place| &self.objects[*place].value)
+            .filter(move |value| value["object"] == object)
     }
 
-    /// The objects that were created before one, the newest first. Without one, all objects.
-    pub fn older_than(&self, id: Option<&str>) -> impl Iterator<Item = &Stored> {
+    /// The objects of a type that were created before one, the newest first. Without one, all of the type.
+    pub fn older_than(&self, object: &str, id: Option<&str>) -> impl Iterator<Item = &Stored> {
         let end = id.map_or(self.objects.len(), |id| self.index[id]);
-        self.objects[..end].iter().rev()
+        let places = self.places_of(object);
+        let places = &places[..places.partition_point(|place| *place < end)];
+        places.iter().rev().map(|place| &self.objects[*place])
+    }
+
+    /// The places of the objects that were created with this type.
+    pub fn places_of(&self, object: &str) -> &[usize] {
+        self.of_type.get(object).map_or(&[][..], Vec::as_slice)
     }
 
     pub fn find(&self, id: &str) -> Option<&Stored> {

@@ -35,9 +35,7 @@ impl Provider for FakeStripe {
     }
 
     fn checkouts(&self, order: OrderId) -> Vec<String> {
-        let mut sessions = self.all("checkout.session");
-        sessions.retain(|session| session["client_reference_id"] == order.to_string());
-        sessions.iter().map(|session| text(session, "id")).collect()
+        self.sessions_of(&order.to_string())
     }
 
     fn is_payable(&self, checkout: &str) -> bool {

@@ -175,10 +175,9 @@ fn names_in(text: &str) -> BTreeSet<String> {
     metrics.map(base).collect()
 }
 
-#[test]
-fn the_dashboard_shows_each_metric_of_the_guide_and_no_other() {
-    let dashboard: serde_json::Value =
-        serde_json::from_str(include_str!("../../../src/guide/grafana_dashboard.json")).expect("JSON");
+/// The metrics in the expressions of a dashboard.
+fn metrics_of(dashboard: &str) -> BTreeSet<String> {
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
     let mut shown = BTreeSet::new();
     let mut ids = BTreeSet::new();
     for panel in dashboard["panels"].as_array().expect("panels") {
@@ -189,11 +188,40 @@ fn the_dashboard_shows_each_metric_of_the_guide_and_no_other() {
             shown.extend(names);
         }
     }
+    shown
+}
+
+/// The metrics of the guide, and whether they have labels.
+fn guide_rows() -> impl Iterator<Item = (String, bool)> {
     let guide = include_str!("../../../src/guide/metrics.md");
-    let rows = guide.lines().filter_map(|line| line.strip_prefix("| `ticketing_"));
-    let listed =
-        rows.filter_map(|row| names_in(&format!("ticketing_{row}")).into_iter().next()).collect::<BTreeSet<_>>();
-    assert_eq!(shown, listed);
+    let cells = guide.lines().filter_map(|line| line.strip_prefix("| `ticketing_")?.split_once('`'));
+    cells.filter(|(name, rest)| !name.contains('=') && rest.starts_with(" |")).map(|(name, _)| {
+        let (name, labels) = name.split_once('{').unwrap_or((name, ""));
+        (format!("ticketing_{name}"), !labels.is_empty())
+    })
+}
+
+#[test]
+fn the_guide_lists_each_metric_and_no_other() {
+    let server = Server::start();
+    let scraped = scrape(&mut server.client_with(""));
+    let families = scraped.text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let families: BTreeSet<_> =
+        families.map(|(name, kind)| format!("{name}{}", if kind == "counter" { "_total" } else { "" })).collect();
+    let listed: BTreeSet<_> = guide_rows().map(|(name, _)| name).collect();
+    assert!(families.is_subset(&listed), "{:?}", families.difference(&listed));
+    // Those with labels are there once they have a value.
+    let always: BTreeSet<_> = guide_rows().filter(|(_, has_labels)| !has_labels).map(|(name, _)| name).collect();
+    assert!(always.is_subset(&families), "{:?}", always.difference(&families));
+}
+
+#[test]
+fn the_dashboard_shows_each_metric_of_the_guide_and_no_other() {
+    let dashboard = include_str!("../../../src/guide/grafana_dashboard.json");
+    let listed: BTreeSet<_> = guide_rows().map(|(name, _)| name).collect();
+    assert_eq!(metrics_of(dashboard), listed);
+    let misspelt = dashboard.replace("ticketing_commits_failed_total", "ticketing_commits_faild_total");
+    assert_ne!(metrics_of(&misspelt), listed);
 }
 
 #[test]

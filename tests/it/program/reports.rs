@@ -43,11 +43,16 @@ fn a_report_is_printed_at_80_columns_and_its_link_leads_to_the_page() {
         "2100-06-01 20:00 (Europe/Berlin), as of ",
         "Sold 5 of 20, reserved 0, left 15\nRevenue 50.00 EUR, refunded 0",
         &format!("\nA seat in t…       4  {}\nChild              1  {}▌\n", "█".repeat(58), "█".repeat(14)),
-        "Tickets ordered by day\n",
+        "Tickets sold by day\n",
     ] {
         assert!(report.contains(wanted), "{wanted}\n{report}");
     }
     assert!(!report.contains("Admitted"), "{report}");
+    assert!(!report.contains("Cancelled"), "{report}");
+    let tickets = server.send("GET", &format!("/v1/tickets?eventId={event}&limit=1"), server.key(), "").1;
+    let ticket: Value = serde_json::from_str(tickets.lines().last().unwrap_or_default()).expect(&tickets);
+    post(&server, &format!("/v1/tickets/{}/cancel", ticket["data"][0]["id"].as_str().unwrap()), &json!({}));
+    assert!(run(&["report", &event]).contains("Revenue 50.00 EUR, refunded 0.00\nCancelled 1\n"), "{report}");
 
     let link = ["report-link", &event, "--public-url", "https://tickets.example.com"];
     let printed = run(&link);

@@ -5,5 +5,7 @@ mod arrivals;
 #[cfg(feature = "server")]
 mod page;
 mod sales;
+#[cfg(feature = "server")]
+mod states;
 #[cfg(feature = "exports")]
 mod sums;

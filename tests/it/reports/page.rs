@@ -20,23 +20,23 @@ use crate::common::*;
 const URL: &str = "https://tickets.example.com";
 const GZIP: &str = "Accept-Encoding: gzip";
 
-fn with_url(builder: Builder) -> Builder {
+pub fn with_url(builder: Builder) -> Builder {
     builder.public_url(URL)
 }
 
 /// The path of the report of an event, from its link.
-fn path(fixture: &Fixture, event: &Event) -> String {
+pub fn path(fixture: &Fixture, event: &Event) -> String {
     let link = fixture.service.create_report_link(&fixture.caller, event.id).expect("a link");
     link.url.expose().strip_prefix(URL).expect("the public URL").to_owned()
 }
 
-fn keep(name: &str, page: &Response) {
+pub fn keep(name: &str, page: &Response) {
     if let Some(folder) = std::env::var_os("KEEP_PAGES") {
         std::fs::write(Path::new(&folder).join(format!("report-{name}.html")), page.text()).expect("written");
     }
 }
 
-fn show(client: &mut Client, path: &str, language: &str) -> Response {
+pub fn show(client: &mut Client, path: &str, language: &str) -> Response {
     client.send("GET", path, &[&format!("Accept-Language: {language}")], b"").expect(200)
 }
 
@@ -56,7 +56,7 @@ fn text(page: &Response) -> String {
 }
 
 #[track_caller]
-fn assert_says(page: &Response, says: &[&str]) {
+pub fn assert_says(page: &Response, says: &[&str]) {
     let text = text(page);
     for wanted in says {
         assert!(text.contains(wanted), "{wanted} is not in:\n{text}");
@@ -146,7 +146,7 @@ fn the_page_shows_the_figures_of_the_event() {
             "Today: 3. A week ago until 14:00: 3.",
             "1 June 2026 2 3 10 €35.00 €12.50",
             "25 May 2026 2 7 7 €87.50 €0.00",
-            "Sold: 15 · Reserved: 5 · Left: 80 (of 100)",
+            "Sold 15 · Reserved 5 · Left 80 (of 100)",
             "EARLY 1 2 €22.50",
             "radio &#60;b&#62; 1 2 €22.50",
         ],
@@ -177,7 +177,7 @@ fn figures_are_read_again_after_a_minute() {
     let (service, caller) = (fixture.service.clone(), fixture.caller.clone());
     let server = Server::of(fixture);
     let mut reader = server.client_with("");
-    assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0", "Nothing has been sold yet."]);
+    assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0", "There are no orders yet."]);
     service.issue_tickets(&caller, ticketing::ticket::IssueTickets::new(seat.id, new_customer(), 2)).expect("tickets");
     assert_says(&show(&mut reader, &report, "en"), &["Sold of 100 0"]);
     clock.advance(Duration::from_secs(60));
