@@ -143,13 +143,15 @@ impl<'a> Content<'a> {
         };
         let (title, sentences) = said(kind, page, is_by_post, document, words)?;
         let (tickets, more_tickets) = of_order(order, tickets, shows, words);
-        let action = if is_by_post { None } else { action(kind, order, receipt, words) };
+        // The page of an order has its tickets, but for an order that is not paid yet.
+        let is_shown = !is_by_post || kind == MailKind::PaymentReminder;
+        let action = action(kind, order, receipt, words).filter(|_| is_shown);
         let customer = (kind == MailKind::OrganizerOrder)
             .then(|| (printed_text::line(&order.customer.name), order.customer.email.as_str()));
         let bill = Bill::of(order, event, receipt, words)?;
         Ok(Self {
             words,
-            subject: subject(title, &event.title, Some(&number)),
+            subject: subject(title, &event.title, Some(&number), words),
             title: title.to_owned(),
             sentences,
             actions: action.into_iter().collect(),
@@ -184,7 +186,7 @@ impl<'a> Content<'a> {
         let parts: Vec<_> = parts.take(MAX_SHOWN).collect();
         Ok(Self {
             words,
-            subject: subject(title, &event.title, None),
+            subject: subject(title, &event.title, None, words),
             title: title.to_owned(),
             sentences: vec![sentence.to_owned()],
             actions: Vec::new(),
@@ -375,9 +377,9 @@ fn page_of(ticket: &IssuedTicket) -> Option<String> {
 }
 
 /// A subject: what the mail is about, of which event, and the number of the order. A long title is cut.
-fn subject(label: &str, title: &str, order: Option<&str>) -> String {
+fn subject(label: &str, title: &str, order: Option<&str>, words: &Words) -> String {
     let end = order.map(|number| format!(" ({number})")).unwrap_or_default();
-    let beginning = format!("{label}: {}", header_text(title));
+    let beginning = format!("{label}{} {}", words.mail.colon, header_text(title));
     let room = SUBJECT_LENGTH.saturating_sub(end.chars().count());
     let cut = beginning.char_indices().nth(room).map(|_| {
         let kept: String = beginning.chars().take(room.saturating_sub(1)).collect();

@@ -78,7 +78,8 @@ impl MailOptions {
     }
 
     /// Sets how many mails an organization sends to one address in an hour. Default: 10; minimum: 1. Further ones wait. An
-    /// order that costs nothing can name any address, so this protects those who have not ordered.
+    /// order that costs nothing can name any address, so this protects those who have not ordered. It does not limit the
+    /// mails about new orders to the organization's own address.
     #[must_use]
     pub fn per_address_and_hour(mut self, mails: u32) -> Self {
         self.per_address = mails;

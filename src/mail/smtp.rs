@@ -22,14 +22,11 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
 
 use super::transport::{MailError, MailReceipt, MailTransport, OutgoingMail};
-use crate::environment::Locked;
+use crate::environment::{Clock, Locked, SystemClock};
 use crate::error::Error;
 
 /// How long a conversation about one mail takes at most, with the connection.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long the relay takes at most to answer a command.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long a connection is kept for the next mail.
 const IDLE: Duration = Duration::from_secs(10);
@@ -201,13 +198,17 @@ struct Conversation {
 /// A mail for a connection, and who waits for its result.
 struct Job {
     mail: OutgoingMail,
+    /// How long the result is waited for, by the monotonic clock of the system. Later, the mail is not passed on: it would be
+    /// sent once more.
+    until: Duration,
     result: Sender<(Result<MailReceipt, MailError>, bool)>,
 }
 
 impl MailTransport for SmtpTransport {
     fn send(&self, mail: &OutgoingMail) -> Result<MailReceipt, MailError> {
         let (result, answer) = mpsc::channel();
-        let conversation = self.relay.begin(Job { mail: mail.clone(), result })?;
+        let until = SystemClock.monotonic().saturating_add(self.relay.timeout);
+        let conversation = self.relay.begin(Job { mail: mail.clone(), until, result })?;
         match answer.recv_timeout(self.relay.timeout) {
             Ok((result, is_usable)) => {
                 if is_usable {
@@ -265,12 +266,12 @@ impl Relay {
     fn converse(&self, number: u64, jobs: &Receiver<Job>) {
         let mut connection = None;
         loop {
-            let Job { mail, result } = match jobs.recv_timeout(IDLE) {
+            let Job { mail, until, result } = match jobs.recv_timeout(IDLE) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) if !self.end(number) => continue,
                 Err(_) => break,
             };
-            let sent = self.send_over(&mut connection, &mail);
+            let sent = self.send_over(&mut connection, &mail, until);
             // Nobody waits any more if it has taken too long.
             if result.send((sent, connection.is_some())).is_err() {
                 break;
@@ -286,6 +287,7 @@ impl Relay {
         &self,
         connection: &mut Option<SmtpConnection>,
         mail: &OutgoingMail,
+        until: Duration,
     ) -> Result<MailReceipt, MailError> {
         if let Some(mut used) = connection.take() {
             // The relay may have closed it meanwhile.
@@ -298,7 +300,7 @@ impl Relay {
             Some(used) => used,
             None => self.connect(mail)?,
         };
-        let sent = transfer(&mut used, mail);
+        let sent = transfer(&mut used, mail, until);
         match &sent {
             Err(MailError::Unavailable(_)) => used.abort(),
             _ if used.has_broken() => {}
@@ -314,8 +316,10 @@ impl Relay {
         let hello = ClientId::Domain(domain.to_owned());
         let implicit = self.is_implicit.then_some(&self.tls);
         let server = (self.host.as_str(), self.port);
-        let timeout = Some(COMMAND_TIMEOUT);
-        let mut connection = SmtpConnection::connect(server, timeout, &hello, implicit, None).map_err(unavailable)?;
+        // Of the time for the whole, one command may take this part.
+        let timeout = Some(self.timeout * 2 / 3);
+        let not_begun = |error| MailError::Unavailable(format!("{}{}", text_of(&error), self.other_scheme(&error)));
+        let mut connection = SmtpConnection::connect(server, timeout, &hello, implicit, None).map_err(not_begun)?;
         if !self.is_implicit && (connection.can_starttls() || !self.is_loopback) {
             connection.starttls(&self.tls, &hello).map_err(unavailable)?;
         }
@@ -323,6 +327,16 @@ impl Relay {
             connection.auth(&[Mechanism::Plain, Mechanism::Login], credentials).map_err(unavailable)?;
         }
         Ok(connection)
+    }
+
+    /// What is added to the error of a connection that may have the wrong scheme for its port.
+    fn other_scheme(&self, error: &SmtpError) -> &'static str {
+        let is_plain = || error.to_string().contains("InvalidContentType");
+        match self.is_implicit {
+            true if is_plain() => "; a relay that begins without TLS needs smtp://",
+            false if has_timed_out(error) => "; a relay that begins with TLS needs smtps://",
+            _ => "",
+        }
     }
 }
 
@@ -335,8 +349,8 @@ impl Drop for Place {
     }
 }
 
-/// Passes a mail to the relay over a connection.
-fn transfer(connection: &mut SmtpConnection, mail: &OutgoingMail) -> Result<MailReceipt, MailError> {
+/// Passes a mail to the relay over a connection, unless it is too late.
+fn transfer(connection: &mut SmtpConnection, mail: &OutgoingMail, until: Duration) -> Result<MailReceipt, MailError> {
     let from =
         address(&mail.envelope_from).ok_or_else(|| MailError::Refused("the sender is not an address".to_owned()))?;
     let not_an_address = || MailError::RecipientRefused("the recipient is not an address".to_owned());
@@ -353,6 +367,9 @@ fn transfer(connection: &mut SmtpConnection, mail: &OutgoingMail) -> Result<Mail
     let rcpt = connection.command(Rcpt::new(to, Vec::new()));
     rcpt.map_err(|error| refused(&error, MailError::RecipientRefused))?;
     connection.command(Data).map_err(|error| refused(&error, MailError::Refused))?;
+    if SystemClock.monotonic() >= until {
+        return Err(MailError::Unavailable("the relay took too long".to_owned()));
+    }
     // The end of the last line is that of what follows.
     let message = mail.message.strip_suffix(b"\r\n").unwrap_or(&mail.message);
     let response = connection.message(message).map_err(|error| refused(&error, MailError::Refused))?;
@@ -379,6 +396,18 @@ fn text_of(error: &SmtpError) -> String {
     match (error.status(), error.source()) {
         (Some(code), Some(text)) => format!("{code} {text}"),
         (Some(code), None) => code.to_string(),
+        (None, _) if has_timed_out(error) => "the relay has not answered in time".to_owned(),
+        // Without "internal client error": the relay lacks what this program needs.
+        (None, Some(problem)) if error.is_client() => problem.to_string(),
         (None, _) => error.to_string(),
     }
+}
+
+/// Whether the relay has not answered.
+fn has_timed_out(error: &SmtpError) -> bool {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+
+    let mut sources = std::iter::successors(error.source(), |error| (*error).source());
+    let cause = sources.find_map(|source| source.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|error| matches!(error.kind(), TimedOut | WouldBlock))
 }

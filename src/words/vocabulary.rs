@@ -294,6 +294,8 @@ pub(crate) struct OrderForm {
 #[derive(Debug)]
 #[cfg_attr(not(feature = "mail"), expect(dead_code, reason = "only mails have these words"))]
 pub(crate) struct Mails {
+    /// The colon after a label. In French, a space is before it.
+    pub(crate) colon: &'static str,
     /// The subject of a mail about tickets of an order that stays valid.
     pub(crate) tickets_cancelled: &'static str,
     pub(crate) refund: &'static str,

@@ -116,7 +116,11 @@ mod with_smtp {
     pub(crate) fn test(address: &str, settings: &MailSettings) -> Result<(), Failure> {
         let needs = || usage("mail-test needs --smtp-url or --mail-folder");
         let Sender { transport, from } = sender(settings)?.ok_or_else(needs)?;
-        let mail = test_mail(&from, address)?;
+        let mail = test_mail(&from, address).map_err(|error| match error.fields() {
+            [field, ..] if field.path == "to" => usage(format!("ADDRESS {}", field.message)),
+            [field, ..] => usage(format!("--mail-from {}", field.message)),
+            [] => error.into(),
+        })?;
         match transport.send(&mail) {
             Ok(receipt) => print_line(&serde_json::json!({"accepted": true, "answer": receipt.answer}).to_string()),
             Err(problem) => Err(Failure::Run(format!("the mail was not accepted: {problem}"))),

@@ -8,7 +8,7 @@ use crate::environment::{Clock, SystemClock};
 use crate::error::{Error, Result};
 use crate::mail::{self, MailError, MailOptions, MailReceipt, OutgoingMail, ascii_address};
 use crate::model::operation::statistics::MailOutcome;
-use crate::model::sale::mail::{Mail, MailState};
+use crate::model::sale::mail::{Mail, MailKind, MailState};
 use crate::model::tickets::mail_facts::MailFacts;
 use crate::model::values::id::{MailId, OrganizationId};
 use crate::model::values::timestamp::Timestamp;
@@ -143,8 +143,14 @@ impl Mails {
             let until = at.saturating_add(HOUR).max(tx.now().saturating_add(LEAST_WAIT));
             return Ok(Next::HoldBackAll(facts.mail, until));
         }
-        let to = Some(facts.mail.recipient.as_str());
-        let of_address = mails::nth_sent_since(tx, organization, to, since, self.options.per_address)?;
+        // No order can name the address for the organization's own mails, and each order causes one.
+        let of_address = match facts.mail.kind {
+            MailKind::OrganizerOrder => None,
+            _ => {
+                let to = Some(facts.mail.recipient.as_str());
+                mails::nth_sent_since(tx, organization, to, since, self.options.per_address)?
+            }
+        };
         match of_address.and_then(|at| at.saturating_add(HOUR).duration_since(tx.now())) {
             Some(wait) => Ok(Next::HoldBack(facts.mail, wait)),
             None => Ok(Next::Send(Box::new(facts))),

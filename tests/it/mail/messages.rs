@@ -1,6 +1,7 @@
 //! What mails say, in all languages and with hostile texts. Python's `email` reads them back.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use base64::Engine as _;
@@ -11,6 +12,7 @@ use ticketing::event::{CreateEvent, DeliveryMethod};
 use ticketing::id::OrderId;
 use ticketing::mail::{FolderTransport, MailKind, MailPreview, PreviewMail, UpdateMailSettings};
 use ticketing::order::{CreateOrder, NewCustomer, ShippingAddress};
+use ticketing::ticket::IssueTickets;
 use ticketing::ticket_type::CreateTicketType;
 
 use super::tools::*;
@@ -19,9 +21,12 @@ use crate::common::*;
 
 const LANGUAGES: [&str; 6] = ["en", "de", "fr", "es", "it", "nl"];
 
-/// Names and titles that have broken mails of other systems.
-fn hostile_texts() -> Vec<String> {
+const ORDINARY: &str = "Summer Night with the Philharmonic";
+
+/// An ordinary text, and names and titles that have broken mails of other systems.
+fn texts() -> Vec<String> {
     vec![
+        ORDINARY.to_owned(),
         "عمر الخيام".to_owned(),
         "王小明".to_owned(),
         "דוד King".to_owned(),
@@ -67,12 +72,24 @@ fn preview(mails: &Mails, order: OrderId, kind: MailKind) -> MailPreview {
     mails.fixture.service.preview_mail(&mails.fixture.caller, order, request).expect("a preview")
 }
 
-/// With the variable `KEEP_MAILS`, the page of a mail stays in that folder, to be looked at.
-fn keep(name: &str, html: &str) {
-    if let Some(folder) = std::env::var_os("KEEP_MAILS") {
-        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
-        std::fs::write(path, html).expect("written");
+/// With the variable `KEEP_MAILS`, the page of a mail stays in that folder, to be looked at, with a picture of a code.
+fn keep(name: &str, html: &str, picture: &[u8]) {
+    if let Some(folder) = std::env::var_os("KEEP_MAILS").map(PathBuf::from) {
+        if !picture.is_empty() {
+            std::fs::write(folder.join("code.png"), picture).expect("written");
+        }
+        let html = (1..=3).fold(html.to_owned(), |html, code| html.replace(&format!("cid:code-{code}"), "code.png"));
+        std::fs::write(folder.join(format!("{name}.html")), html).expect("written");
     }
+}
+
+/// The picture of the first code in a message.
+fn picture_of(message: &[u8]) -> Vec<u8> {
+    let message = String::from_utf8_lossy(message);
+    let (_, part) = message.split_once("filename=\"code-1.png\"").expect("a picture");
+    let (_, encoded) = part.split_once("\r\n\r\n").expect("its headers");
+    let (encoded, _) = encoded.split_once("\r\n--").expect("its end");
+    BASE64_STANDARD.decode(encoded.replace("\r\n", "")).expect("base64")
 }
 
 #[test]
@@ -81,14 +98,15 @@ fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
     let fixture = &mails.fixture;
     let (service, caller) = (&fixture.service, &fixture.caller);
     mails.set(UpdateMailSettings::default().mail_intro("Hello\n<b>you</b>").mail_footer("Jazz Cellar\nCellar Road 1"));
-    for (number, text) in hostile_texts().into_iter().enumerate() {
+    let mut picture = Vec::new();
+    for (number, text) in texts().into_iter().enumerate() {
         let event = fixture.event_with(|new: &mut CreateEvent| {
             new.title = text.clone();
             let line: String = text.chars().take(200).collect();
             new.location = Some(format!("{line}\nCellar Road 1"));
         });
         let ticket_type = fixture.ticket_type_with(&event, |new: &mut CreateTicketType| new.name = text.clone());
-        for language in LANGUAGES {
+        for (of_language, language) in LANGUAGES.into_iter().enumerate() {
             let order = || {
                 let mut order =
                     CreateOrder::new(event.id, NewCustomer::new(text.clone(), "ada@example.com"), ticket_type.id, 2);
@@ -98,6 +116,10 @@ fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
             let (pending, paid, cancelled) = (order().id, order(), order().id);
             for order in [paid.id, cancelled] {
                 service.payment_completed(caller, order).expect("paid");
+            }
+            if picture.is_empty() {
+                mails.deliver();
+                picture = picture_of(&mails.transport.sent()[0].message);
             }
             fixture.refund_amount(paid.id, eur(100)).expect("refunded");
             let ticket = fixture.read_order(paid.id).items[0].issued_tickets[0].id;
@@ -113,7 +135,11 @@ fn plain_text_and_html_say_the_same_in_every_language_with_every_text() {
                 (paid.id, MailKind::OrganizerOrder),
             ] {
                 let MailPreview { subject, text: plain, html, .. } = preview(&mails, order, kind);
-                keep(&format!("{number}-{kind}-{}-{language}", order == cancelled), &html);
+                // An ordinary text in each language, and each other text in one.
+                if text == ORDINARY || of_language == number % LANGUAGES.len() {
+                    let all = if order == cancelled { "-all" } else { "" };
+                    keep(&format!("{number}-{kind}{all}-{language}"), &html, &picture);
+                }
                 assert_eq!(words(&plain), words_of_html(&html), "{kind} {language}\n{plain}");
                 assert!(subject.chars().count() <= 150, "{subject}");
                 assert!(!subject.chars().any(char::is_control), "{subject}");
@@ -140,7 +166,7 @@ fn a_mail_in_each_language_names_the_tickets_the_total_and_how_it_was_paid() {
     for (language, subject, total, paid) in [
         ("en", "Your tickets: Summer Night (", "€25.00", "Paid online"),
         ("de", "Ihre Tickets: Summer Night (", "25,00 €", "Online bezahlt"),
-        ("fr", "Vos billets: Summer Night (", "25,00 €", "Payé en ligne"),
+        ("fr", "Vos billets\u{A0}: Summer Night (", "25,00 €", "Payé en ligne"),
         ("es", "Tus entradas: Summer Night (", "25,00 €", "Pagado en línea"),
         ("it", "I tuoi biglietti: Summer Night (", "25,00 €", "Pagato online"),
         ("nl", "Uw tickets: Summer Night (", "€ 25,00", "Online betaald"),
@@ -165,6 +191,8 @@ fn tickets_that_are_sent_by_post_have_no_codes_and_no_links_in_the_mail() {
     let mut order = CreateOrder::new(event.id, new_customer(), ticket_type.id, 2);
     order.shipping_address = Some(ShippingAddress::new("Road 1", "12345", "Berlin", "DE"));
     let order = fixture.service.create_order(&fixture.caller, order).expect("an order").order.id;
+    let reminder = preview(&mails, order, MailKind::PaymentReminder);
+    assert!(reminder.text.contains("Back to payment:\nhttps://"), "{}", reminder.text);
     fixture.service.payment_completed(&fixture.caller, order).expect("paid");
     let mail = preview(&mails, order, MailKind::Tickets);
     assert!(mail.text.contains("Your tickets are sent to the delivery address."), "{}", mail.text);
@@ -211,7 +239,7 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
     });
     let (service, caller) = (&fixture.service, &fixture.caller);
     let mut expected = Vec::new();
-    for text in hostile_texts() {
+    for (text, language) in texts().into_iter().zip(LANGUAGES.into_iter().cycle()) {
         let event = fixture.event_with(|new| new.title.clone_from(&text));
         let ticket_type = fixture.ticket_type_with(&event, |new| new.name.clone_from(&text));
         let settings = UpdateMailSettings::default().sender_name(text.clone());
@@ -219,6 +247,11 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
         let order = CreateOrder::new(event.id, NewCustomer::new(text.clone(), "ada@exämple.com"), ticket_type.id, 4);
         let order = service.create_order(caller, order).expect("an order").order.id;
         service.payment_completed(caller, order).expect("paid");
+        let mut guest = NewCustomer::new(text.clone(), "guest@example.com");
+        guest.locale = Some(language.to_owned());
+        let issued = service.issue_tickets(caller, IssueTickets::new(ticket_type.id, guest, 4)).expect("issued");
+        service.deliver_due_mails().expect("the database");
+        service.cancel_ticket(caller, issued.issued_tickets[1].id).expect("cancelled");
         service.deliver_due_mails().expect("the database");
         let document = service.get_order_document(caller, order).expect("a document");
         let order = fixture.read_order(order);
@@ -226,7 +259,7 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
         expected.push((text, order.id, document, codes));
     }
     let Some(read) = read_back(folder.path()) else { return };
-    let list = ticketing::mail::ListMails::new();
+    let list = ticketing::mail::ListMails::new().page(ticketing::page::PageRequest::first(100));
     let mails = service.list_mails(caller, list).expect("the mails").data;
     for (text, order, document, codes) in expected {
         let mail = mails.iter().find(|mail| mail.order_id == Some(order)).expect("a mail");
@@ -258,6 +291,15 @@ fn python_reads_every_message_and_finds_the_document_the_codes_and_the_event() {
             assert_eq!(&decoded(&png), code);
         }
         assert_eq!(message["pictures"].as_object().map(serde_json::Map::len), Some(3));
+    }
+    let of_guests: Vec<_> = mails.iter().filter(|mail| mail.order_id.is_none()).collect();
+    assert_eq!(of_guests.len(), 2 * texts().len());
+    for mail in of_guests {
+        let message = &read[mail.id.to_string()];
+        let [plain, html] = ["text", "html"].map(|part| message[part].as_str().expect("a text"));
+        assert_eq!(words(plain), words_of_html(html), "{plain}");
+        let picture = message["pictures"]["code-1"].as_str().unwrap_or_default();
+        keep(&format!("guest-{}-{}", mail.kind, mail.id), html, &BASE64_STANDARD.decode(picture).expect("base64"));
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Fault {
     Answer(&'static str, &'static str),
     /// Nothing is answered to this command.
     Hang(&'static str),
+    /// The answer to this command comes a second late.
+    Late(&'static str),
     /// The answer comes byte by byte, and never ends.
     Drip(&'static str),
     /// The connection is closed instead of an answer.
@@ -179,6 +181,10 @@ impl Session<'_> {
             Some(Fault::Hang(at)) if *at == command => {
                 std::thread::sleep(Duration::from_secs(60));
                 return Err(ErrorKind::TimedOut.into());
+            }
+            Some(Fault::Late(at)) if *at == command => {
+                std::thread::sleep(Duration::from_secs(1));
+                text
             }
             Some(Fault::Drip(at)) if *at == command => loop {
                 stream.write_all(b"2")?;

@@ -70,6 +70,18 @@ fn a_certificate_of_another_name_or_issuer_is_refused_and_nothing_is_sent() {
 }
 
 #[test]
+fn the_wrong_scheme_for_a_port_is_named() {
+    let relay = Relay::start(Settings::default());
+    let (name, text) = kind(&send(&transport(relay.url("smtps://localhost"))));
+    assert!(name == "Unavailable" && text.contains("needs smtp://"), "{text}");
+    let tls = Some(tls(&Issuer::new("The relay's"), "localhost"));
+    let relay = Relay::start(Settings { tls, is_implicit: true, ..Settings::default() });
+    let (name, text) = kind(&send(&transport(relay.url("smtp://localhost"))));
+    assert_eq!((name, text.split(';').next()), ("Unavailable", Some("the relay has not answered in time")));
+    assert!(text.contains("needs smtps://"), "{text}");
+}
+
+#[test]
 fn a_relay_without_starttls_gets_nothing_unless_it_is_on_this_machine() {
     let relay = Relay::start(Settings::default());
     // Not one of the spellings of this machine, although the system's resolver finds it there.
@@ -95,6 +107,10 @@ fn credentials_are_sent_and_wrong_ones_concern_all_mails() {
     assert_eq!(kind(&send(&with("secret"))).0, "Sent");
     assert_eq!(relay.received()[0].user.as_deref(), Some("ticketing@example.com"));
     assert_eq!(kind(&send(&with("wrong"))), ("Unavailable", "535 wrong credentials".to_owned()));
+    let relay = Relay::start(Settings::default());
+    let builder = SmtpTransport::builder(relay.url("smtp://ticketing@localhost")).password("secret");
+    let (name, text) = kind(&send(&builder.build().expect("built")));
+    assert!(name == "Unavailable" && text.starts_with("No compatible authentication mechanism"), "{text}");
 }
 
 #[test]
@@ -143,6 +159,20 @@ fn a_relay_that_hangs_or_ends_in_the_middle_is_let_go_after_the_time_for_the_who
             assert_eq!(sent.0, "Unavailable", "{command}");
             assert!(start.elapsed() < Duration::from_secs(2), "{command}");
         }
+        assert_eq!(kind(&send(&transport)).0, "Sent", "{command}");
+    }
+}
+
+#[test]
+fn a_mail_that_nobody_waits_for_any_more_is_not_passed_on_because_it_is_sent_again() {
+    for command in ["GREETING", "RCPT", "DATA"] {
+        let relay = Relay::start(Settings::default());
+        relay.fail([Some(Fault::Late(command))]);
+        let transport = SmtpTransport::builder(relay.url("smtp://localhost")).timeout(Duration::from_millis(500));
+        let transport = transport.build().expect("built");
+        assert_eq!(kind(&send(&transport)).0, "Unavailable", "{command}");
+        std::thread::sleep(Duration::from_millis(1500));
+        assert_eq!(relay.received().len(), 0, "{command}");
         assert_eq!(kind(&send(&transport)).0, "Sent", "{command}");
     }
 }

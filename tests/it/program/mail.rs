@@ -62,6 +62,11 @@ fn mail_test_prints_the_answer_and_options_that_contradict_each_other_are_refuse
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
     for (arguments, problem) in [
         (&["mail-test", "ada@example.com"][..], "mail-test needs --smtp-url or --mail-folder"),
+        (&["mail-test", "ada", "--mail-folder", "mails"], "ADDRESS must be an e-mail address"),
+        (
+            &["mail-test", "ada@example.com", "--mail-folder", "mails", "--mail-from", "tickets"],
+            "--mail-from must be an e-mail address",
+        ),
         (&["--smtp-url", "smtp://localhost"], "--smtp-url needs --mail-from"),
         (&["--mail-from", "tickets@example.com"], "--mail-from needs --smtp-url or --mail-folder"),
         (

@@ -295,8 +295,8 @@ const SORTED: &[&str] = &[
 /// The numbers for the statements that insert rows.
 const NUMBERS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)";
 
-/// Ten organizations with 50 events, 4,000 orders and 8,000 tickets of 500 customers, and 200 webhook endpoints with
-/// 8,000 notifications; most orders are completed, and most notifications delivered.
+/// Ten organizations with 50 events, 4,000 orders, 4,000 mails and 8,000 tickets of 500 customers, and 200 webhook
+/// endpoints with 8,000 notifications; most orders are completed, and most mails and notifications delivered.
 const ROWS: &[&str] = &[
     "INSERT INTO organizations (id, name, currency, timezone, created_at)
         SELECT i, 'One', 'EUR', 'UTC', 0 FROM n WHERE i <= 10",
@@ -340,6 +340,11 @@ const ROWS: &[&str] = &[
             created_at)
         SELECT id, 1 + id % 10, id, 1 + id % 50, 'ORDER', 'stripe', '', 'LIVE', 'pi_' || id, 1250, 'EUR', id FROM orders
         WHERE status = 'COMPLETED'",
+    "INSERT INTO mails (id, organization_id, kind, order_id, recipient, dedup_key, state, created_at, sent_at)
+        SELECT id, organization_id, 'TICKETS', id, 'c' || customer_id, 'tickets:' || id,
+            CASE id % 40 WHEN 1 THEN 'WAITING' ELSE 'SENT' END, id, CASE id % 40 WHEN 1 THEN NULL ELSE id END FROM orders",
+    "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
+        SELECT id + 1000000, 'mail', id, organization_id, 1, '', id, id FROM mails WHERE state = 'WAITING'",
     "INSERT INTO work (id, kind, key, organization_id, event_id, body, due_at, created_at)
         SELECT id, CASE id % 4 WHEN 0 THEN 'check stripe LIVE' WHEN 1 THEN 'refund stripe LIVE' ELSE 'call mail' END,
             CASE WHEN id % 4 < 2 THEN id END, organization_id, event_id, '0', id, 0 FROM payments",
