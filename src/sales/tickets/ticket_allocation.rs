@@ -17,13 +17,13 @@ use crate::sales::mail_causes::{self, MailedTickets};
 use crate::store::LockedEvent;
 use crate::store::sale::seat_counts::{PaidThrough, Seats};
 use crate::store::sale::{customers, events, ticket_types};
-use crate::store::tickets::allocations::{self, BATCH, NewAllocation, StoredAllocation};
+use crate::store::tickets::allocations::{self, LABELS_IN_ROW, NewAllocation, StoredAllocation};
 use crate::store::tickets::issued_tickets;
 use crate::store::webhooks::outbox;
 use crate::store::work::{self, KeyedWork};
 
-/// How many tickets are cancelled in one transaction if others wait for its end.
-const BATCH_BESIDE_OTHERS: u16 = 50;
+/// How many tickets are issued or cancelled in one transaction: so few that its commit does not delay others for long.
+const BATCH: i64 = 50;
 
 /// Reserves the seats of an allocation. Its tickets are issued later. Fails with the conflict `sold-out` if too few seats
 /// are available.
@@ -99,12 +99,11 @@ fn issue_batch(tx: &LockedEvent<'_>, allocation: &StoredAllocation) -> Result<Ch
         allocations::set_issued(tx, allocation.id, allocation.issued, AllocationState::Complete)?;
         return Ok(Changed { tickets: 0, is_finished: true });
     }
-    // The number of the next ticket in its batch, whose labels are one row.
-    let batch = i64::from(BATCH);
-    let first = allocation.issued % batch;
+    // The number of the next ticket among those whose labels are in one row.
+    let first = allocation.issued % i64::from(LABELS_IN_ROW);
     let labels = allocations::labels(tx, allocation.id, allocation.issued - first)?;
     let mut tickets = Vec::new();
-    for number in first..batch.min(first + left) {
+    for number in first..i64::from(LABELS_IN_ROW).min(first + left.min(BATCH)) {
         if !tickets.is_empty() && tx.should_end() {
             break;
         }
@@ -145,8 +144,7 @@ pub(crate) fn cancel(tx: &LockedEvent<'_>, organization: OrganizationId, id: All
 }
 
 fn cancel_batch(tx: &LockedEvent<'_>, allocation: &StoredAllocation) -> Result<Changed> {
-    let limit = if tx.others_wait() { BATCH_BESIDE_OTHERS } else { BATCH };
-    let outside = issued_tickets::outside(tx, allocation.id, allocation.last_ticket, limit.into())?;
+    let outside = issued_tickets::outside(tx, allocation.id, allocation.last_ticket, BATCH)?;
     let Some(last) = outside.last() else {
         allocations::set_state(tx, allocation.id, AllocationState::Cancelled)?;
         return Ok(Changed { tickets: 0, is_finished: true });

@@ -19,8 +19,8 @@ use crate::store::{LockedEvent, Row, Transaction};
 /// The kind of work that issues or cancels the tickets of an allocation. Its key is the id of the allocation.
 pub(crate) const KIND: &str = "change allocation";
 
-/// How many tickets are issued or cancelled in one transaction.
-pub(crate) const BATCH: u16 = 200;
+/// How many labels are stored in a row.
+pub(crate) const LABELS_IN_ROW: u16 = 200;
 
 const INSERT: &str =
     "INSERT INTO allocations (id, organization_id, event_id, ticket_type_id, is_import, name, quantity, issued,
@@ -137,17 +137,17 @@ pub(crate) fn insert(tx: &LockedEvent<'_>, new: &NewAllocation<'_>) -> Result<Al
     tx.insert(INSERT, &binds)
 }
 
-/// Stores the labels of the tickets, in batches.
+/// Stores the labels of the tickets, many in a row.
 pub(crate) fn insert_labels(tx: &LockedEvent<'_>, id: AllocationId, labels: &[String]) -> Result<()> {
     let mut first: i64 = 0;
-    for labels in labels.chunks(usize::from(BATCH)) {
+    for labels in labels.chunks(usize::from(LABELS_IN_ROW)) {
         tx.execute(INSERT_LABELS, &[id.into(), first.into(), json(labels)?.into()])?;
-        first += i64::from(BATCH);
+        first += i64::from(LABELS_IN_ROW);
     }
     Ok(())
 }
 
-/// Returns the labels of the batch whose first ticket has this number, from 0. There may be fewer than tickets.
+/// Returns the labels of the row whose first ticket has this number, from 0. There may be fewer than tickets.
 pub(crate) fn labels(tx: &Transaction<'_>, id: AllocationId, first: i64) -> Result<Vec<String>> {
     Ok(tx.query_opt(LABELS, &[id.into(), first.into()], |row| row.get("labels"))?.unwrap_or_default())
 }
