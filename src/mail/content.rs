@@ -69,6 +69,8 @@ struct Action {
 pub(super) struct TicketPart {
     position: Option<String>,
     ticket_type: String,
+    /// What distinguishes it, such as its seat.
+    label: Option<String>,
     /// That it is cancelled.
     state: Option<&'static str>,
     holder: Option<String>,
@@ -352,6 +354,7 @@ impl TicketPart {
         Self {
             position,
             ticket_type: printed_text::line(ticket_type),
+            label: ticket.ticket_label.as_deref().map(printed_text::line),
             state: is_cancelled.then_some(words.mail.cancelled),
             holder: ticket.customer.as_ref().map(|customer| printed_text::line(&customer.name)),
             code: has_code.then(|| ticket.code.clone()),

@@ -128,6 +128,11 @@ fn a_guest_gets_a_ticket_that_is_assigned_and_the_customers_of_another_seller_ge
     let sent: Vec<_> = mails.all().into_iter().map(|mail| (mail.kind, mail.ticket_ids)).collect();
     let told = vec![tickets[1].id];
     assert_eq!(sent, [(MailKind::Tickets, told.clone()), (MailKind::OrderCancelled, told)]);
+    let seat = tickets[1].ticket_label.as_deref().expect("a seat");
+    for mail in mails.transport.sent() {
+        let message = String::from_utf8_lossy(&mail.message).into_owned();
+        assert_eq!(message.matches(seat).count(), 2, "in the text and in the HTML: {message}");
+    }
 }
 
 #[test]
