@@ -1,12 +1,11 @@
 //! Pages of events: the page that is kept in memory, compared with a bare axum handler that returns the same bytes; the
 //! order form, compared with `GET /v1/events/{id}`; and the order that the form sends, compared with `POST /v1/orders`.
 
-use std::net::TcpListener;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::http::{CONNECTIONS, serve_api, serve_bare};
+use crate::http::{CONNECTIONS, serve_bare, serve_store};
 use crate::http_clients::{Client, Connections};
 use crate::large_store::{LargeStore, TICKETS, email, scatter};
 use crate::ratio::{Bench, time};
@@ -22,10 +21,7 @@ pub fn bench(bench: &mut Bench) {
         return;
     }
     let store = LargeStore::configured(TICKETS, |builder| builder.sandbox_gateway().event_pages());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let server = listener.local_addr().expect("bound");
-    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    let (runtime, server) = serve_store(&store);
     let event = store.fixture.service.get_event(&store.fixture.caller, store.event).expect("the event");
     let path = format!("/e/{}/{}", store.fixture.caller.organization(), event.slug);
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.key);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ticketing::TicketingService;
 use ticketing::server::{ServerOptions, router, serve};
 use ticketing::ticket::CheckInTicket;
+use tokio::runtime::Runtime;
 
 use crate::check_in::nth;
 use crate::http_by_hand;
@@ -37,8 +38,17 @@ fn unlimited() -> ServerOptions {
     options
 }
 
+/// Serves a store on a runtime of its own, and returns the address of the server.
+pub fn serve_store(store: &LargeStore) -> (Runtime, SocketAddr) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    (runtime, address)
+}
+
 /// Serves the operations and pages of this service without a limit of requests.
-pub async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
+async fn serve_api(service: TicketingService, listener: TcpListener) -> std::io::Result<()> {
     let options = unlimited();
     serve(listener, router(service, &options), options, std::future::pending()).await
 }
@@ -50,10 +60,7 @@ fn orders(bench: &mut Bench, connections: u64) {
     }
     let store = LargeStore::open();
     let direct = LargeStore::open();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("bound");
-    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    let (runtime, address) = serve_store(&store);
     let mut clients = Connections::open(address, connections);
     let next = Arc::new(AtomicU64::new(0));
     let (event, ticket_type, key) = (store.event, store.ticket_type, store.key.clone());
@@ -82,10 +89,7 @@ fn check_ins(bench: &mut Bench, connections: u64) {
     }
     let store = LargeStore::open();
     let direct = LargeStore::open();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("bound");
-    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    let (runtime, address) = serve_store(&store);
     let mut clients = Connections::open(address, connections);
     let (next, key) = (Arc::new(AtomicU64::new(0)), store.key.clone());
     let request = move || {
@@ -124,10 +128,7 @@ fn reads(bench: &mut Bench) {
     }
     let store = LargeStore::open();
     let _maintenance = store.fixture.service.start_maintenance().expect("a thread");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let server = listener.local_addr().expect("bound");
-    runtime.spawn(serve_api(store.fixture.service.clone(), listener));
+    let (runtime, server) = serve_store(&store);
     let request =
         format!("GET /v1/events/{} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {}\r\n\r\n", store.event, store.key);
     let mut client = Client::connect(server);

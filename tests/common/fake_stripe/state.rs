@@ -149,7 +149,7 @@ impl State {
         self.objects.push(stored);
     }
 
-    /// The sessions that are open, and whose time is over. One that has ended is not looked at again.
+    /// The open sessions whose time is over. Those that have ended are forgotten first.
     pub fn due_sessions(&mut self) -> Vec<String> {
         let now = self.now_seconds();
         let objects = &self.objects;
