@@ -5,19 +5,19 @@
 //! that moment. A notification that no endpoint wants is deleted.
 
 use super::outbox_rows::{self, NewRow};
-use super::subscribed_endpoints;
+use super::subscribed_endpoints::{self, EnabledEndpoint};
 use crate::enums::text_enum::TextEnum;
 use crate::error::{Error, Result};
 use crate::model::notifications::notification_types::EventType;
 use crate::model::values::id::{NotificationId, OrganizationId};
 use crate::store::columns::row_struct;
-use crate::store::{Query, RowLock, Transaction};
+use crate::store::{Bind, Query, RowLock, Transaction};
 
 /// How many rows a transaction inserts at most. Other writers wait for as long as this takes.
 pub(crate) const BATCH: usize = 1024;
 
-/// How many rows of a key it inserts at most while others wait.
-const BATCH_FOR_OTHERS: usize = 256;
+/// After how many rows it is looked whether others wait.
+const PART: usize = 256;
 
 /// How many keys a round expands at most.
 const KEYS: usize = 32;
@@ -89,22 +89,38 @@ pub(crate) fn expand(tx: &Transaction<'_>, key: &ExpansionKey) -> Result<usize> 
     }
     let endpoints = subscribed_endpoints::enabled(tx, key.organization)?;
     let endpoints: Vec<_> = endpoints.iter().filter(|endpoint| endpoint.types.contains(&event_type)).collect();
-    let batch = if tx.others_wait() { BATCH_FOR_OTHERS } else { BATCH };
-    let most = (batch / endpoints.len().max(1)).max(1);
+    let most = (PART / endpoints.len().max(1)).max(1);
     let binds = [key.organization.into(), (&key.event_type).into(), most.into(), endpoints.len().into()];
-    if endpoints.is_empty() {
-        return tx.execute_counted(DELETE_UNWANTED, &binds[..3]);
+    let mut expanded = 0;
+    loop {
+        let (taken, inserted) = match endpoints.is_empty() {
+            true => (tx.execute_counted(DELETE_UNWANTED, &binds[..3])?, 0),
+            false => insert_part(tx, event_type, &binds, &endpoints)?,
+        };
+        expanded += inserted.max(taken);
+        if taken < most || expanded >= BATCH || tx.others_wait() {
+            return Ok(expanded);
+        }
     }
-    let mut taken: Vec<NotificationId> = tx.query_all(Query::changing(TAKE), &binds, |row| row.get("id"))?;
+}
+
+/// Inserts the rows for the oldest notifications. Returns how many notifications and rows these are.
+fn insert_part(
+    tx: &Transaction<'_>,
+    event_type: EventType,
+    binds: &[Bind<'_>],
+    endpoints: &[&EnabledEndpoint],
+) -> Result<(usize, usize)> {
+    let mut taken: Vec<NotificationId> = tx.query_all(Query::changing(TAKE), binds, |row| row.get("id"))?;
     taken.sort_unstable();
     let mut rows = Vec::with_capacity(taken.len() * endpoints.len());
     for notification in &taken {
-        for endpoint in &endpoints {
+        for endpoint in endpoints {
             rows.push(NewRow { notification: *notification, endpoint: endpoint.id });
         }
     }
     outbox_rows::insert_all(tx, event_type, &rows)?;
-    Ok(rows.len())
+    Ok((taken.len(), rows.len()))
 }
 
 #[cfg(test)]
