@@ -1,5 +1,7 @@
 //! The columns of exports, and the macro that declares them.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use crate::model::sale::settlement::SettlementLine;
 use crate::model::values::amount::Amount;
@@ -10,9 +12,9 @@ use crate::store::order::order_details::StoredDetails;
 
 /// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub(super) enum Cell<'r> {
     Empty,
-    Text(String),
+    Text(Cow<'r, str>),
     Flag(bool),
     Number(i64),
     Amount(Amount),
@@ -21,7 +23,7 @@ pub(super) enum Cell {
     Local(i64),
 }
 
-impl<T: Into<Cell>> From<Option<T>> for Cell {
+impl<'r, T: Into<Cell<'r>>> From<Option<T>> for Cell<'r> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Empty, Into::into)
     }
@@ -29,15 +31,15 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 
 macro_rules! cell_from {
     ($($type:ty => $cell:ident),+) => { $(
-        impl From<$type> for Cell {
+        impl<'r> From<$type> for Cell<'r> {
             fn from(value: $type) -> Self {
-                Self::$cell(value)
+                Self::$cell(value.into())
             }
         }
     )+ };
 }
 
-cell_from! { String => Text, bool => Flag, i64 => Number, Amount => Amount, Timestamp => Instant }
+cell_from! { String => Text, &'r str => Text, bool => Flag, i64 => Number, Amount => Amount, Timestamp => Instant }
 
 /// A column of the table of a kind. A column of instants is two in the file: UTC, and the local time of the event.
 #[derive(Debug, Clone, Copy)]
@@ -52,10 +54,10 @@ pub(super) struct Column {
 /// How the cell of a column is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Read {
-    Row(fn(&Row<'_>) -> Result<Cell>),
+    Row(for<'r> fn(&'r Row<'_>) -> Result<Cell<'r>>),
     /// Of an item, with the details of its order.
-    Item(fn(&Row<'_>, &StoredDetails) -> Result<Cell>),
-    Line(fn(&SettlementLine) -> Cell),
+    Item(for<'r> fn(&'r Row<'_>, &'r StoredDetails) -> Result<Cell<'r>>),
+    Line(fn(&SettlementLine) -> Cell<'_>),
 }
 
 /// What a column of instants says about its local time.
@@ -117,8 +119,8 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-pub(super) fn text(row: &Row<'_>, name: &'static str) -> Result<Option<String>> {
-    row.get(name)
+pub(super) fn text<'r>(row: &'r Row<'_>, name: &'static str) -> Result<Option<&'r str>> {
+    row.text(name)
 }
 
 pub(super) fn number(row: &Row<'_>, name: &'static str) -> Result<i64> {

@@ -16,6 +16,9 @@ const BUFFER: usize = 64 * 1024;
 /// With one of these at its beginning, a spreadsheet takes a cell for a formula. Some also convert the full-width forms.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
+/// Some spreadsheets drop these characters at the beginning of a cell.
+const WHITE_SPACE: [char; 3] = ['\t', '\r', '\n'];
+
 /// A CSV file that is being written.
 pub(super) struct CsvSheet {
     writer: Writer<Output>,
@@ -42,18 +45,21 @@ impl CsvSheet {
         Ok(Self { writer, dialect, text: Vec::new() })
     }
 
-    pub(super) fn write_row(&mut self, cells: &[Cell]) -> Result<()> {
+    pub(super) fn write_row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         for cell in cells {
             self.write_cell(cell)?;
         }
         self.writer.write_record(None::<&[u8]>).map_err(failed)
     }
 
-    fn write_cell(&mut self, cell: &Cell) -> Result<()> {
+    fn write_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
         let text = &mut self.text;
         text.clear();
         let written = match cell {
             Cell::Empty => Ok(()),
+            Cell::Text(content) if !needs_guard(content) => {
+                return self.writer.write_field(content.as_bytes()).map_err(failed);
+            }
             Cell::Text(content) => {
                 add_guarded(text, content);
                 Ok(())
@@ -62,7 +68,10 @@ impl CsvSheet {
             Cell::Number(number) => write!(text, "{number}"),
             Cell::Amount(amount) => write!(text, "{amount}"),
             Cell::Instant(instant) => write!(text, "{instant}"),
-            Cell::Local(millis) => write!(text, "{}", local_text(*millis)),
+            Cell::Local(millis) => {
+                text.extend_from_slice(&local_text(*millis));
+                Ok(())
+            }
         };
         if matches!(cell, Cell::Amount(_)) && self.dialect == CsvDialect::Excel {
             text.iter_mut().filter(|byte| **byte == b'.').for_each(|point| *point = b',');
@@ -76,19 +85,24 @@ impl CsvSheet {
     }
 }
 
+/// Whether a text has a character at which it may need an apostrophe. It reads all bytes, because this is faster than to
+/// stop at the first that is found.
+fn needs_guard(text: &str) -> bool {
+    // 0xEF begins the full-width forms.
+    let may_begin_formula = |byte| matches!(byte, b'=' | b'+' | b'-' | b'@' | 0xEF);
+    text.starts_with(WHITE_SPACE) || text.bytes().fold(false, |found, byte| found | may_begin_formula(byte))
+}
+
 /// Adds a text with an apostrophe before each place where a cell would be a formula, also in a program that expects
 /// another delimiter. Such a program does not know which quotes enclose a text: it may begin a cell behind any
 /// delimiter, quote or line break.
 fn add_guarded(cell: &mut Vec<u8>, text: &str) {
-    // Some spreadsheets drop white space at the beginning of a cell.
-    if text.starts_with(['\t', '\r', '\n']) {
+    if text.starts_with(WHITE_SPACE) {
         cell.push(b'\'');
     }
-    // Most texts have none of these characters. Looking for each of them is much faster than reading every character.
-    let may_have_formula = FORMULA.iter().any(|c| text.contains(*c));
     let mut begins_cell = true;
     let mut added = 0;
-    for (position, c) in text.char_indices().take_while(|_| may_have_formula) {
+    for (position, c) in text.char_indices() {
         if begins_cell && FORMULA.contains(&c) {
             cell.extend_from_slice(&text.as_bytes()[added..position]);
             cell.push(b'\'');

@@ -89,7 +89,7 @@ pub(crate) fn failed(error: io::Error) -> Error {
 }
 
 /// A local time, such as `2026-06-01 20:00:00`.
-pub(super) fn local_text(millis: i64) -> String {
-    let at = Timestamp::from_millis(millis.max(0)).unwrap_or(Timestamp::MAX);
-    at.to_string()[..19].replace('T', " ")
+pub(super) fn local_text(millis: i64) -> [u8; 19] {
+    let at = Timestamp::from_millis(millis.max(0)).unwrap_or(Timestamp::MAX).text();
+    std::array::from_fn(|index| if at[index] == b'T' { b' ' } else { at[index] })
 }

@@ -160,12 +160,11 @@ fn read(
     }
     let mut sheet = Sheet::create(folder, request, as_of, &[], &header)?;
     let kind = request.kind;
-    let mut rows = Rows { kind, columns: &columns, cells: Vec::new(), zone: None, totals: Totals::of(kind) };
+    let mut rows = Rows { kind, columns: &columns, zone: None, totals: Totals::of(kind) };
     let mut done = ExportProgress { rows: 0, total_rows };
     for statement in &statements.rows {
         tx.query_table(statement, |row| {
-            rows.read(row)?;
-            sheet.write_row(&rows.cells)?;
+            rows.write(row, &mut sheet)?;
             done.rows += 1;
             if done.rows.is_multiple_of(ROWS_AT_ONCE) {
                 std::thread::yield_now();
@@ -200,20 +199,19 @@ fn is_wanted(column: &Column, request: &Export) -> bool {
     request.codes == Some(true) || request.kind != ExportKind::Attendees || column.name != attendees::CODE
 }
 
-/// Reads rows.
+/// Reads rows, and writes them to a sheet.
 struct Rows<'c> {
     kind: ExportKind,
     columns: &'c [Column],
-    /// The cells of the row that was read last.
-    cells: Vec<Cell>,
     /// The time zone of the row that was read last.
     zone: Option<(String, Zone)>,
     totals: Totals,
 }
 
 impl Rows<'_> {
-    fn read(&mut self, row: &Row<'_>) -> Result<()> {
-        self.cells.clear();
+    fn write(&mut self, row: &Row<'_>, sheet: &mut Sheet) -> Result<()> {
+        let mut cells = Vec::with_capacity(self.columns.len() * 2);
+        let mut zone = None;
         let details = match self.kind {
             ExportKind::Orders => order_details::stored(row)?,
             _ => StoredDetails::default(),
@@ -226,7 +224,13 @@ impl Rows<'_> {
             };
             let local = match (column.local_name, &cell) {
                 (None, _) => None,
-                (Some(_), Cell::Instant(at)) => Some(Cell::Local(self.zone(row)?.local_millis(*at))),
+                (Some(_), Cell::Instant(at)) => {
+                    let zone: &Zone = match &zone {
+                        Some(zone) => zone,
+                        None => zone.insert(self.zone(row)?),
+                    };
+                    Some(Cell::Local(zone.local_millis(*at)))
+                }
                 (Some(_), _) => Some(Cell::Empty),
             };
             if Some(column.name) == self.totals.column
@@ -234,20 +238,20 @@ impl Rows<'_> {
             {
                 self.totals.add(row, amount)?;
             }
-            self.cells.push(cell);
-            self.cells.extend(local);
+            cells.push(cell);
+            cells.extend(local);
         }
-        Ok(())
+        sheet.write_row(&cells)
     }
 
     /// The time zone of the event.
     fn zone(&mut self, row: &Row<'_>) -> Result<Zone> {
-        let name: String = row.get("timezone")?;
+        let name = row.text("timezone")?.unwrap_or_default();
         match &self.zone {
-            Some((known, zone)) if *known == name => Ok(*zone),
+            Some((known, zone)) if known == name => Ok(*zone),
             _ => {
-                let zone = Zone::stored(&name)?;
-                self.zone = Some((name, zone));
+                let zone = Zone::stored(name)?;
+                self.zone = Some((name.to_owned(), zone));
                 Ok(zone)
             }
         }
@@ -273,12 +277,12 @@ impl Totals {
     }
 
     fn add(&mut self, row: &Row<'_>, amount: Amount) -> Result<()> {
-        let currency: String = row.get("currency")?;
+        let currency = row.text("currency")?.unwrap_or_default();
         let mode: Option<PaymentMode> = if self.has_modes { Some(row.get("mode")?) } else { None };
         let known = self.sums.iter_mut().find(|total| total.currency == currency && total.mode == mode);
         match known {
             Some(total) => total.amount = total.amount.plus(amount),
-            None => self.sums.push(ExportTotal { currency, mode, amount }),
+            None => self.sums.push(ExportTotal { currency: currency.to_owned(), mode, amount }),
         }
         Ok(())
     }

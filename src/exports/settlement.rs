@@ -21,11 +21,11 @@ use crate::store::{Row, Transaction};
 
 columns! {
     COLUMNS, columns_doc!, Line(line) {
-        "section" Text "What the line is about: `SOLD`, `ISSUED`, `CANCELLED`, `IMPORTED`, `DISCOUNTS`, `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS`, `DISPUTES_TAKEN`, `BALANCE`, `REFUNDS_DUE`, `OWED`, `DISPUTES` or `OTHER_MONEY`." => line.section.as_str().to_owned();
-        "label" Text "The ticket type, the method of payment, or the status." => line.label.clone();
+        "section" Text "What the line is about: `SOLD`, `ISSUED`, `CANCELLED`, `IMPORTED`, `DISCOUNTS`, `PAYMENTS`, `OTHER_PAYMENTS`, `REFUNDS`, `DISPUTES_TAKEN`, `BALANCE`, `REFUNDS_DUE`, `OWED`, `DISPUTES` or `OTHER_MONEY`." => line.section.as_str();
+        "label" Text "The ticket type, the method of payment, or the status." => line.label.as_str();
         "count" Number "How many there are." => line.count;
         "amount" Amount "The amount." => line.amount;
-        "currency" Text "The currency of the amount." => line.currency.clone();
+        "currency" Text "The currency of the amount." => line.currency.as_str();
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn head(tx: &Transaction<'_>, event: &Event) -> Result<Vec<(&'static 
     Ok(head)
 }
 
-pub(super) fn cells(columns: &[Column], line: &SettlementLine) -> Vec<Cell> {
+pub(super) fn cells<'l>(columns: &[Column], line: &'l SettlementLine) -> Vec<Cell<'l>> {
     let cells = columns.iter().filter_map(|column| match column.read {
         Read::Line(read) => Some(read(line)),
         Read::Row(_) | Read::Item(_) => None,
@@ -51,12 +51,12 @@ pub(super) fn cells(columns: &[Column], line: &SettlementLine) -> Vec<Cell> {
 }
 
 /// The cells of a line for people: with words in place of the codes.
-pub(super) fn cells_in_words(columns: &[Column], line: &SettlementLine) -> Vec<Cell> {
+pub(super) fn cells_in_words<'l>(columns: &[Column], line: &'l SettlementLine) -> Vec<Cell<'l>> {
     let mut cells = cells(columns, line);
     for (column, cell) in columns.iter().zip(&mut cells) {
         match column.name {
-            "section" => *cell = Cell::Text(section_in_words(line.section).to_owned()),
-            "label" => *cell = Cell::Text(label_in_words(line)),
+            "section" => *cell = section_in_words(line.section).into(),
+            "label" => *cell = label_in_words(line).into(),
             _ => {}
         }
     }

@@ -42,14 +42,14 @@ impl Sheet {
             }
             _ => {
                 let mut sheet = CsvSheet::new(output, request.dialect.unwrap_or(CsvDialect::Standard))?;
-                let names: Vec<_> = header.iter().map(|name| Cell::Text((*name).to_owned())).collect();
+                let names: Vec<_> = header.iter().map(|name| Cell::from(*name)).collect();
                 sheet.write_row(&names)?;
                 Ok(Self::Csv(Box::new(sheet)))
             }
         }
     }
 
-    pub(super) fn write_row(&mut self, cells: &[Cell]) -> Result<()> {
+    pub(super) fn write_row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         match self {
             Self::Csv(sheet) => sheet.write_row(cells),
             #[cfg(feature = "xlsx")]

@@ -26,12 +26,12 @@ columns! {
         "customerId" Text "The customer." => id::<Customer>(row, "customer_id")?;
         "customerName" Text "The name that the customer gave." => text(row, "customer_name")?;
         "customerEmail" Text "The e-mail address of the customer." => text(row, "email")?;
-        "companyName" Text "The company that buys." => details.company_name.clone();
+        "companyName" Text "The company that buys." => details.company_name.as_deref();
         "shippingStreet" Text "Where physical tickets are sent." => address(details, |address| &address.street);
         "shippingZip" Text "The postal code." => address(details, |address| &address.zip);
         "shippingCity" Text "The town." => address(details, |address| &address.city);
         "shippingCountry" Text "The country, as two letters." => address(details, |address| &address.country);
-        "language" Text "The language of the order." => details.language.clone();
+        "language" Text "The language of the order." => details.language.as_deref();
         "affiliateCode" Text "The code of the affiliate who referred the customer." => text(row, "affiliate_code")?;
         "discountCode" Text "The code of the discount that applied." => text(row, "discount_code")?;
         "ticketTypeId" Text "The ticket type of the item." => id::<TicketType>(row, "ticket_type_id")?;
@@ -50,20 +50,20 @@ columns! {
 }
 
 /// A part of the shipping address.
-fn address(details: &StoredDetails, part: fn(&ShippingAddress) -> &String) -> Option<String> {
-    details.shipping_address.as_ref().map(part).cloned()
+fn address(details: &StoredDetails, part: fn(&ShippingAddress) -> &String) -> Option<&str> {
+    details.shipping_address.as_ref().map(|address| part(address).as_str())
 }
 
 /// The status at the instant of the export.
-fn status(row: &Row<'_>) -> Result<String> {
+fn status(row: &Row<'_>) -> Result<&'static str> {
     let now = row.get("now")?;
-    Ok(status_at_hold(row.get("status")?, row.get("hold_until")?, now).to_string())
+    Ok(status_at_hold(row.get("status")?, row.get("hold_until")?, now).as_str())
 }
 
-fn paid_by(row: &Row<'_>) -> Result<Option<String>> {
+fn paid_by(row: &Row<'_>) -> Result<Option<&'static str>> {
     let is_completed = row.get::<Option<Timestamp>>("completed_at")?.is_some();
     let (total, by_gateway): (i64, bool) = (row.get("total")?, row.get("paid_by_gateway")?);
-    Ok(is_completed.then(|| payment_method(total == 0, by_gateway).to_string()))
+    Ok(is_completed.then(|| payment_method(total == 0, by_gateway).as_str()))
 }
 
 fn item(row: &Row<'_>) -> Result<ItemPrice> {

@@ -112,7 +112,7 @@ impl XlsxSheet {
         Ok(())
     }
 
-    pub(super) fn write_row(&mut self, cells: &[Cell]) -> Result<()> {
+    pub(super) fn write_row(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         let (row, formats) = (self.row, &self.formats);
         let sheet = self.workbook.worksheet_from_index(0).map_err(convert)?;
         guard(|| (0..).zip(cells).try_for_each(|(column, cell)| write_cell(sheet, row, column, cell, formats)))?;
@@ -152,7 +152,7 @@ impl XlsxSheet {
 }
 
 /// Writes a text as a text, so that nothing in it becomes a formula or a link.
-fn write_cell(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell, formats: &Formats) -> Result<(), XlsxError> {
+fn write_cell(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell<'_>, formats: &Formats) -> Result<(), XlsxError> {
     match cell {
         Cell::Empty => return Ok(()),
         Cell::Text(text) => sheet.write_string(row, column, shortened(text))?,
@@ -184,7 +184,7 @@ fn write_time<'s>(
 }
 
 /// The width of a cell, in characters.
-fn width_of(cell: &Cell) -> usize {
+fn width_of(cell: &Cell<'_>) -> usize {
     match cell {
         Cell::Empty => 0,
         Cell::Text(text) => text.chars().take(WIDTHS.1).map(width_of_character).sum(),

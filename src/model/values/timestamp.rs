@@ -63,7 +63,7 @@ const TEXT_LENGTH: usize = "1970-01-01T00:00:00.000Z".len();
 impl Timestamp {
     /// The text, written digit by digit: responses contain many timestamps, and `format!` would take most of the time
     /// of serializing them.
-    fn text(self) -> [u8; TEXT_LENGTH] {
+    pub(crate) fn text(self) -> [u8; TEXT_LENGTH] {
         let seconds = self.0.div_euclid(1000);
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = at.to_calendar_date();

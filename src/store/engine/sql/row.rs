@@ -64,8 +64,9 @@ impl ColumnNames {
         self.0.get(index).is_some_and(|column| column.is(name))
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|column| *column.name == *name)
+    /// Looks for a column, first among those after `start`.
+    fn position(&self, start: usize, name: &'static str) -> Option<usize> {
+        (start..self.0.len()).chain(0..start.min(self.0.len())).find(|index| self.is_at(*index, name))
     }
 }
 
@@ -87,6 +88,16 @@ impl<'r> Row<'r> {
     /// Reads a column.
     pub(crate) fn get<T: FromValue>(&self, name: &'static str) -> Result<T> {
         self.read(name, T::from_value)
+    }
+
+    /// Reads a text where it is, without a copy of it.
+    #[cfg(feature = "exports")]
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>> {
+        let index = self.index(name)?;
+        match self.value(index) {
+            Value::Null => Ok(None),
+            value => value.text().map(Some).map_err(|problem| self.corrupt_at(index, problem)),
+        }
     }
 
     /// Reads a number that cannot be negative.
@@ -159,7 +170,7 @@ impl<'r> Row<'r> {
         } else if self.names.is_at(last, name) {
             last
         } else {
-            let found = self.names.position(name);
+            let found = self.names.position(next + 1, name);
             found.ok_or_else(|| Error::Internal(format!("a statement returns no column {name}")))?
         };
         self.next.set(index + 1);

@@ -118,7 +118,14 @@ pub(crate) enum Value<'r> {
     Other,
 }
 
-impl Value<'_> {
+impl<'r> Value<'r> {
+    pub(in crate::store::engine) fn text(self) -> Result<&'r str, &'static str> {
+        match self {
+            Self::Text(text) => std::str::from_utf8(text).map_err(|_| "is not UTF-8"),
+            _ => Err("is not text"),
+        }
+    }
+
     /// Reads a value from its text. `problem` completes the sentence "the value …" if the text is no such value.
     pub(crate) fn parsed<T>(
         self,
@@ -175,10 +182,7 @@ impl<K: Kind> FromValue for Id<K> {
 
 impl FromValue for String {
     fn from_value(value: Value<'_>) -> Result<Self, &'static str> {
-        match value {
-            Value::Text(text) => std::str::from_utf8(text).map(str::to_owned).map_err(|_| "is not UTF-8"),
-            _ => Err("is not text"),
-        }
+        value.text().map(str::to_owned)
     }
 }
 
