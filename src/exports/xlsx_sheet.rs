@@ -152,7 +152,13 @@ impl XlsxSheet {
 }
 
 /// Writes a text as a text, so that nothing in it becomes a formula or a link.
-fn write_cell(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell<'_>, formats: &Formats) -> Result<(), XlsxError> {
+fn write_cell(
+    sheet: &mut Worksheet,
+    row: u32,
+    column: u16,
+    cell: &Cell<'_>,
+    formats: &Formats,
+) -> Result<(), XlsxError> {
     match cell {
         Cell::Empty => return Ok(()),
         Cell::Text(text) => sheet.write_string(row, column, shortened(text))?,

@@ -16,9 +16,7 @@ mod sync;
 mod tests;
 mod usage;
 
-pub(crate) use in_use::InUse;
-#[cfg(all(feature = "documents", feature = "server"))]
-pub(crate) use in_use::InUseGuard;
+pub(crate) use in_use::{InUse, InUseGuard};
 pub(crate) use round_robin::RoundRobin;
 pub(crate) use semaphore::{Limits, Permit, Semaphore, is_fair};
 pub(crate) use usage::Usage;

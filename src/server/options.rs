@@ -30,7 +30,7 @@ pub struct ServerOptions {
     /// 64 bits counts as one address, and so do all clients behind a proxy: a proxy should limit the connections of
     /// each client.
     pub connections: usize,
-    /// The maximum number of requests that call the service at once, each on a blocking thread of the runtime. Default:
+    /// The maximum number of requests that call the service at once, most on a blocking thread of the runtime. Default:
     /// 256, at least 4. Further requests are refused with 503. An eighth is kept for pages for customers, authentication
     /// and reads of one resource. Of the rest, an organization may hold at most as many as are free, so at most half. If
     /// all of its requests wait, for a lock of its own or for the gateway, other organizations still have the other

@@ -93,12 +93,31 @@ impl Store {
         event: Option<EventKey>,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (job, answer) = engine::job(move |tx| {
-            event.map(|event| tx.lock_event(event)).transpose()?;
-            work(tx)
-        });
+        let (job, answer) = engine::job(on_event(event, work));
         self.engine.submit(tenant, event.map(|key| JobEvent { key, waits_briefly: false }), job);
         answer.wait()
+    }
+
+    /// Like [`submit`](Self::submit), for a task: no thread waits if [`queues_writes`](Self::queues_writes). The job runs
+    /// also if the returned future is dropped.
+    #[cfg(feature = "server")]
+    pub(crate) fn queue<T: Send + 'static>(
+        &self,
+        tenant: Tenant,
+        event: Option<EventKey>,
+        work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+    ) -> engine::QueuedAnswer<T> {
+        let (job, answer) = engine::queued_job(on_event(event, work));
+        if let Some(job) = self.engine.queue(tenant, job) {
+            self.engine.submit(tenant, event.map(|key| JobEvent { key, waits_briefly: false }), job);
+        }
+        answer
+    }
+
+    /// Whether a thread of the store runs the transactions.
+    #[cfg(feature = "server")]
+    pub(crate) fn queues_writes(&self) -> bool {
+        self.is_file()
     }
 
     /// Like [`write`](Self::write), for work on rows of this event that may be done later. The event is locked first.
@@ -338,5 +357,16 @@ impl Store {
     #[cfg(feature = "server")]
     pub(crate) fn with_idle_look_ups<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         self.engine.readers().with_idle_look_ups(work)
+    }
+}
+
+/// Work that begins with the lock of this event.
+fn on_event<T>(
+    event: Option<EventKey>,
+    work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+) -> impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static {
+    move |tx| {
+        event.map(|event| tx.lock_event(event)).transpose()?;
+        work(tx)
     }
 }

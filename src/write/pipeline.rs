@@ -26,12 +26,12 @@ use super::write_quota::WriteQuota;
 use crate::enums::scope::Scope;
 use crate::environment::Environment;
 use crate::error::{Error, Result, Unavailable};
-use crate::fair::InUse;
+use crate::fair::{InUse, InUseGuard};
 use crate::form::request::Request;
 use crate::model::tenants::caller::{Caller, IdempotentCall, Identity};
 use crate::model::tenants::idempotency::{IdempotencyKey, Replayable};
 use crate::model::values::id::OrganizationId;
-use crate::sales::catalog::hold_releases::{ReleaseLimit, exceeds_release_limit, release_batch};
+use crate::sales::catalog::hold_releases::{ExpiredHold, ReleaseLimit, exceeds_release_limit, release_batch};
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationResult, OperationTarget, PriorOutcome};
 use crate::store::tenants::change_context;
 use crate::store::webhooks::{outbox, outbox_backlog};
@@ -133,7 +133,7 @@ impl Writes {
         caller: Identity,
         work: impl Fn(&Transaction<'_>) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        self.submit(caller.organization, Some(caller), None, move |tx, _| work(tx))
+        self.submit(caller.organization, Some(caller), None, &Arc::new(move |tx: &Transaction<'_>, _: &_| work(tx)))
     }
 
     /// Like [`run`](Self::run), for a change of the sale of this event.
@@ -144,9 +144,8 @@ impl Writes {
         work: impl Fn(&LockedEvent<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let event = event.into();
-        self.submit(caller.organization, Some(caller), Some(event), move |tx, limit| {
-            work(&tx.lock_event(event)?, limit)
-        })
+        let work = move |tx: &Transaction<'_>, limit: &_| work(&tx.lock_event(event)?, limit);
+        self.submit(caller.organization, Some(caller), Some(event), &Arc::new(work))
     }
 
     /// Records what has happened in the sale of this event, also while the organization is suspended.
@@ -157,29 +156,22 @@ impl Writes {
         work: impl Fn(&LockedEvent<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let event = event.into();
-        self.submit(organization, None, Some(event), move |tx, limit| work(&tx.lock_event(event)?, limit))
+        let work = move |tx: &Transaction<'_>, limit: &_| work(&tx.lock_event(event)?, limit);
+        self.submit(organization, None, Some(event), &Arc::new(work))
     }
 
     /// Runs `work` in a transaction, which is checked and counted if a caller has asked for it. It locks the event, which
     /// `work` locks once more to show it: that costs nothing.
-    fn submit<T: Send + 'static>(
+    pub(super) fn submit<T: Send + 'static>(
         &self,
         organization: OrganizationId,
         caller: Option<Identity>,
         event: Option<EventKey>,
-        work: impl Fn(&Transaction<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static,
+        work: &Arc<impl Fn(&Transaction<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static>,
     ) -> Result<T> {
-        let work = Arc::new(work);
         let mut after = None;
         loop {
-            let work = Arc::clone(&work);
-            let submitted = self.store()?.submit(Some(organization), event, move |tx| {
-                let work = || work(tx, &ReleaseLimit::after(after));
-                match caller {
-                    Some(caller) => run_if_active(tx, caller, work),
-                    None => Ok((work()?, Written::default())),
-                }
-            });
+            let submitted = self.store()?.submit(Some(organization), event, in_transaction(caller, work, after));
             match (submitted, event) {
                 (Err(error), Some(event)) if exceeds_release_limit(&error) => {
                     let release = move |tx: &LockedEvent<'_>| release_batch(tx, event, after);
@@ -197,6 +189,27 @@ impl Writes {
                 }
             }
         }
+    }
+
+    /// Like [`submit`](Self::submit), for a task. It releases no holds.
+    #[cfg(feature = "server")]
+    pub(super) async fn queue<T: Send + 'static>(
+        &self,
+        caller: Identity,
+        event: Option<EventKey>,
+        work: &Arc<impl Fn(&Transaction<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static>,
+    ) -> Result<T> {
+        let organization = caller.organization;
+        let queued = self.store()?.queue(Some(organization), event, in_transaction(Some(caller), work, None));
+        let (value, written) = queued.wait().await?;
+        self.count(organization, written);
+        Ok(value)
+    }
+
+    /// Whether a write is best [queued](super::Prepared::queue) by a task.
+    #[cfg(feature = "server")]
+    pub(crate) fn are_queued(&self) -> bool {
+        self.store.queues_writes()
     }
 
     /// Counts what an API key has written for its quota, and for the limit of notifications that wait.
@@ -267,15 +280,56 @@ impl<C: IdempotentCall, B: Serialize + Send + Sync + 'static> Write<'_, C, B> {
         self,
         run: impl FnOnce(IdempotentOperation, Request<B>) -> Result<Replayable<T>>,
     ) -> Result<C::Output<T>> {
+        match self.begin()? {
+            Begun::Known(result) => Ok(C::output(Replayable::replayed(result))),
+            Begun::New { operation, request, in_flight: _in_flight } => run(operation, request).map(C::output),
+        }
+    }
+
+    /// Begins an idempotent operation, unless it is known how it has ended.
+    pub(super) fn begin<T: OperationResult>(self) -> Result<Begun<T, B>> {
         let Self { writes, caller, operation, request } = self;
         let operation = IdempotentOperation::new(&caller.keyed(), operation, &request)?;
-        let Some(keyed) = operation.keyed_request() else { return run(operation, request).map(C::output) };
+        let Some(keyed) = operation.keyed_request() else {
+            return Ok(Begun::New { operation, request, in_flight: None });
+        };
         if let PriorOutcome::Result(result) = writes.store()?.read_one(|tx| operation.prior_outcome(tx))? {
-            return Ok(C::output(Replayable::replayed(result)));
+            return Ok(Begun::Known(result));
         }
         let in_flight = writes.in_flight_keys.take((keyed.organization, keyed.sender, keyed.key.clone()));
-        let _in_flight = in_flight.ok_or(Error::IdempotencyInProgress { retry_after: RETRY_AFTER })?;
-        run(operation, request).map(C::output)
+        let in_flight = Some(in_flight.ok_or(Error::IdempotencyInProgress { retry_after: RETRY_AFTER })?);
+        Ok(Begun::New { operation, request, in_flight })
+    }
+}
+
+/// An idempotent operation that begins.
+pub(super) enum Begun<T, B> {
+    /// The same request has succeeded with this result.
+    Known(T),
+    New {
+        operation: IdempotentOperation,
+        request: Request<B>,
+        in_flight: Option<InFlight>,
+    },
+}
+
+/// A use of an idempotency key, which ends when it is dropped.
+pub(super) type InFlight = InUseGuard<(OrganizationId, i64, IdempotencyKey)>;
+
+/// Work in a transaction, which is checked and counted if a caller has asked for it. `after` is the last of the holds that
+/// were released for it.
+fn in_transaction<T: Send + 'static>(
+    caller: Option<Identity>,
+    work: &Arc<impl Fn(&Transaction<'_>, &ReleaseLimit) -> Result<T> + Send + Sync + 'static>,
+    after: Option<ExpiredHold>,
+) -> impl Fn(&Transaction<'_>) -> Result<(T, Written)> + Send + 'static {
+    let work = Arc::clone(work);
+    move |tx| {
+        let work = || work(tx, &ReleaseLimit::after(after));
+        match caller {
+            Some(caller) => run_if_active(tx, caller, work),
+            None => Ok((work()?, Written::default())),
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use super::holds::expire_all;
 use crate::error::{Error, ResourceKind, Result, Unavailable};
 use crate::model::values::id::{DiscountId, EventId, TicketTypeId};
 use crate::sales::each_row::SkippedRow;
-use crate::store::order::order_status::{self, ExpiredHold, ExpiredReservation};
+pub(crate) use crate::store::order::order_status::ExpiredHold;
+use crate::store::order::order_status::{self, ExpiredReservation};
 use crate::store::sale::events;
 use crate::store::{EventKey, LockedEvent, Transaction};
 

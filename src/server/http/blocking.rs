@@ -1,15 +1,28 @@
 //! Runs service calls on blocking threads. The service waits for the disk, so its methods must not run on the async
 //! threads; a limit on calls in progress keeps a slow disk or gateway from occupying every blocking thread.
 //!
+//! Two kinds of calls need no such thread on a database file: look-ups that take microseconds, and the most frequent
+//! writes, which the thread of the store runs. Each of them is [prepared](crate::write::Prepared): it looks up a few rows,
+//! and is then queued.
+//!
 //! Organizations share the permits for calls: while all requests of one wait for a lock of its own, others go on.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::response::Response;
+use tokio::runtime::Handle;
+use tracing::Instrument as _;
 
 use super::direct_look_ups::DirectLookUps;
+use crate::error::Error;
 use crate::fair::{Limits, Permit, Semaphore, Tenant};
 use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
-use crate::service::calls::async_calls::{MAX_WAIT, spawn_blocking};
+use crate::service::calls::async_calls::MAX_WAIT;
+use crate::write::{Prepared, spawn_blocking};
 
 /// How many health checks may run at the same time.
 const HEALTH_CHECKS: usize = 4;
@@ -101,6 +114,29 @@ impl BlockingService {
         }
     }
 
+    /// Makes a write that `prepare` prepares, which looks up a few rows: without a blocking thread, if look-ups take
+    /// microseconds. Once started, the write goes on even if the client has gone away.
+    pub(in crate::server) async fn queue(
+        &self,
+        class: Class,
+        tenant: Tenant,
+        prepare: impl FnOnce(&TicketingService) -> Result<PreparedResponse, Problem> + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let permits = self.acquire(class, tenant).await?;
+        match self.direct.run(&self.service, prepare) {
+            Ok(prepared) => {
+                let prepared = prepared?;
+                let write = async move {
+                    let _permits = permits;
+                    prepared.queue().await
+                };
+                let panicked = || Err(Error::Internal("the call panicked".to_owned()));
+                ToItsEnd::new(write).await.unwrap_or_else(panicked)?
+            }
+            Err(prepare) => Box::pin(self.call_with(permits, move |service| prepare(service)?.run()?)).await,
+        }
+    }
+
     /// Runs `work` for a tenant on a blocking thread. Once started, it runs to its end even if the client has gone
     /// away. Only reads that may take long stop then.
     pub(in crate::server) async fn call<T: Send + 'static>(
@@ -109,6 +145,25 @@ impl BlockingService {
         tenant: Tenant,
         work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let permits = self.acquire(class, tenant).await?;
+        self.call_with(permits, work).await
+    }
+
+    async fn call_with<T: Send + 'static>(
+        &self,
+        permits: Permits,
+        work: impl FnOnce(&TicketingService) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let service = self.service.clone();
+        let run = move || {
+            let _permits = permits;
+            work(&service).map_err(Problem::prepare)
+        };
+        spawn_blocking(run).await?
+    }
+
+    /// Waits for the permits of a call.
+    async fn acquire(&self, class: Class, tenant: Tenant) -> Result<Permits, Problem> {
         let (permits, additional) = self.permits(class);
         let additional = match additional {
             Some(permits) => Some(acquire(permits, tenant).await?),
@@ -120,12 +175,49 @@ impl BlockingService {
             Some(permit) => permit,
             None => acquire(permits, tenant).await?,
         };
-        let service = self.service.clone();
-        let run = move || {
-            let _permits = (permit, additional);
-            work(&service).map_err(Problem::prepare)
-        };
-        spawn_blocking(run).await.unwrap_or_else(|panic| Err(Problem::internal(panic)))
+        Ok((permit, additional))
+    }
+}
+
+/// A write whose result is a response.
+pub(in crate::server) type PreparedResponse = Prepared<Result<Response, Problem>>;
+
+/// The permits of a call in progress.
+type Permits = (Permit, Option<Permit>);
+
+/// A future that goes on as a task of its own if nobody waits for it any more.
+struct ToItsEnd<F: Future<Output: Send> + Send + 'static> {
+    future: Option<Pin<Box<F>>>,
+    span: tracing::Span,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> ToItsEnd<F> {
+    fn new(future: F) -> Self {
+        Self { future: Some(Box::pin(future)), span: tracing::Span::current() }
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Future for ToItsEnd<F> {
+    /// `None` if it panicked.
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = &mut self.future else { return Poll::Ready(None) };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        if !matches!(polled, Ok(Poll::Pending)) {
+            self.future = None;
+        }
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Drop for ToItsEnd<F> {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            drop(runtime.spawn(future.instrument(self.span.clone())));
+        }
     }
 }
 
@@ -180,6 +272,23 @@ mod tests {
         assert_eq!(status(&blocking, Class::Health, 0).await, 200);
         drop((waiting, others, pages));
         assert_eq!(status(&blocking, Class::Store, 1).await, 200);
+    }
+
+    #[tokio::test]
+    async fn a_write_goes_on_if_nobody_waits_for_it_and_a_panic_is_noticed() {
+        let (begin, begins) = tokio::sync::oneshot::channel::<()>();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        let mut write = ToItsEnd::new(async move {
+            begins.await.unwrap();
+            end.send(()).unwrap();
+        });
+        assert!(tokio::time::timeout(std::time::Duration::ZERO, &mut write).await.is_err());
+        drop(write);
+        begin.send(()).unwrap();
+        ended.await.unwrap();
+        assert_eq!(ToItsEnd::new(async { 1 }).await, Some(1));
+        let panics = std::future::poll_fn(|_| -> Poll<()> { panic!("on purpose") });
+        assert_eq!(ToItsEnd::new(panics).await, None);
     }
 
     #[tokio::test]

@@ -23,12 +23,13 @@ use crate::form::object::{self, Form};
 use crate::form::request::{Nothing, Request};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::OrganizationId;
-use crate::server::http::blocking::Class;
+use crate::server::http::blocking::{Class, PreparedResponse};
 use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
 #[cfg(feature = "documents")]
 use crate::server::http::representation::Representation;
 use crate::server::http::representation::compressed;
 use crate::server::responses::problem::Problem;
+use crate::write::Prepared;
 
 /// The path prefix of all operations.
 pub(in crate::server) const BASE: &str = "/v1";
@@ -81,8 +82,18 @@ pub(in crate::server) struct Operation {
     run: Run,
 }
 
-/// Calls the service on a blocking thread and writes the response.
-type Run = Box<dyn Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync>;
+/// What an operation does.
+enum Run {
+    /// Calls the service on a blocking thread and writes the response.
+    Call(Handler<Response>),
+    /// Looks up a few rows and prepares a write.
+    Prepare(Handler<PreparedResponse>),
+}
+
+type Handler<T> = Box<dyn Fn(&Call<'_>) -> Result<T, Problem> + Send + Sync>;
+
+/// What a function of the service returns that prepares a write.
+type PreparedResult<T> = Result<Prepared<Replayable<T>>>;
 
 /// Adds the schema of a request to the OpenAPI document.
 pub(in crate::server) type RequestSchema = fn(&mut NamedSchemas) -> serde_json::Value;
@@ -169,8 +180,21 @@ impl Operation {
             starts_checkout: false,
             looks_up_order: false,
             is_compressed: false,
-            run: Box::new(run),
+            run: Run::Call(Box::new(run)),
         }
+    }
+
+    /// The same operation, which prepares a write. `respond` writes the response to its result.
+    fn prepared<T: Send + 'static>(
+        self,
+        prepare: impl Fn(&Call<'_>) -> Result<Prepared<T>, Problem> + Send + Sync + 'static,
+        respond: impl Fn(&str, &T) -> Result<Response, Problem> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        let prepare = move |call: &Call<'_>| {
+            let base_path = call.base_path().to_owned();
+            Ok(prepare(call)?.map(move |result| respond(&base_path, &result)))
+        };
+        Self { run: Run::Prepare(Box::new(prepare)), ..self }
     }
 
     /// `GET` of a page, selected by the query string.
@@ -255,17 +279,23 @@ impl Operation {
         run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
         id: fn(&T) -> &dyn Display,
     ) -> Self {
-        let success = Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() };
-        Self::new(route, Method::POST, body::<B>(), success, move |call| {
+        Self::new(route, Method::POST, body::<B>(), created::<T>(), move |call| {
             let created = run(call, call.json()?)?;
-            let mut response = replayable_json(&created)?;
-            let (base_path, id) = (call.base_path(), id(&created.value));
-            let resources = route.path.rsplit('/').next().unwrap_or_default();
-            if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
-                response.headers_mut().insert(LOCATION, location);
-            }
-            Ok(response)
+            created_json(route, call.base_path(), &created, id)
         })
+    }
+
+    /// Like [`create`](Self::create), for what is prepared.
+    pub(in crate::server) fn create_prepared<B: Form + 'static, T: Serialize + JsonSchema + Send + 'static>(
+        route: Route,
+        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
+        id: fn(&T) -> &dyn Display,
+    ) -> Self {
+        let operation = Self::new(route, Method::POST, body::<B>(), created::<T>(), |_| Ok(no_content()));
+        operation.prepared(
+            move |call| Ok(prepare(call, call.json()?)?),
+            move |base_path, created| created_json(route, base_path, created, id),
+        )
     }
 
     /// `POST` that creates something of the resource that the path names, unless it is there: `is_new` says whether it was
@@ -293,6 +323,15 @@ impl Operation {
     ) -> Self {
         let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
         Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), run)
+    }
+
+    /// Like [`action`](Self::action), for what is prepared.
+    pub(in crate::server) fn action_prepared<B: Form + 'static, T: Serialize + JsonSchema + Send + 'static>(
+        route: Route,
+        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
+    ) -> Self {
+        let operation = Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), |_| Ok(no_content()));
+        operation.prepared(move |call| Ok(prepare(call, call.json()?)?), |_, result| replayable_json(result))
     }
 
     /// `POST` of an action on the resource that the path names. It needs no body.
@@ -418,18 +457,47 @@ impl Operation {
 
     /// Calls the service and returns its response.
     pub(in crate::server) fn run(&self, call: &Call<'_>) -> Result<Response, Problem> {
+        self.check(call)?;
+        let response = match &self.run {
+            Run::Call(run) => run(call)?,
+            Run::Prepare(prepare) => prepare(call)?.run()??,
+        };
+        let response = self.with_status(response);
+        Ok(if self.is_compressed { compressed(response, &call.head.headers) } else { response })
+    }
+
+    /// Whether the operation prepares a write.
+    pub(in crate::server) fn is_prepared(&self) -> bool {
+        matches!(self.run, Run::Prepare(_))
+    }
+
+    /// Prepares the write of the operation.
+    pub(in crate::server) fn prepare(&self, call: &Call<'_>) -> Result<PreparedResponse, Problem> {
+        self.check(call)?;
+        match &self.run {
+            Run::Call(_) => Err(Problem::internal("the operation prepares no write")),
+            Run::Prepare(prepare) => prepare(call),
+        }
+    }
+
+    /// Checks the parts of a request that have no fields.
+    fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
         if self.query_names.is_empty() {
             call.query::<Nothing>().into_inner()?;
         }
         if matches!(self.input, Input::OptionalBody(_)) && !call.body.is_empty() {
             read_json::<Nothing>(call.caller.organization, call.body)?.errors.into_result()?;
         }
-        let mut response = (self.run)(call)?;
+        Ok(())
+    }
+
+    /// Sets the status of a successful response.
+    pub(in crate::server) fn with_status(&self, mut response: Response) -> Response {
         // Not if the client has the document already, which is 304.
         if response.status() == StatusCode::OK && self.success.also != Some(StatusCode::OK) {
             *response.status_mut() = self.success.status;
         }
-        Ok(if self.is_compressed { compressed(response, &call.head.headers) } else { response })
+        response
     }
 }
 
@@ -453,9 +521,39 @@ macro_rules! operation {
             $(, $id_of_new)?
         )
     };
+    (
+        $kind:ident, $method:ident by $prepare:ident::<$request:ident>($caller:ident), $path:literal, $scope:expr
+        $(, $id_of_new:expr)?
+    ) => {
+        Operation::$kind::<$request, _>(
+            $crate::server::operations::operation::Route::new(stringify!($method), $path, $scope),
+            |call, request| call.service.$prepare(call.$caller, request)
+            $(, $id_of_new)?
+        )
+    };
 }
 
 pub(super) use operation;
+
+fn created<T: JsonSchema>() -> Success {
+    Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() }
+}
+
+/// A response with what was created, and its URL.
+fn created_json<T: Serialize>(
+    route: Route,
+    base_path: &str,
+    created: &Replayable<T>,
+    id: fn(&T) -> &dyn Display,
+) -> Result<Response, Problem> {
+    let mut response = replayable_json(created)?;
+    let resources = route.path.rsplit('/').next().unwrap_or_default();
+    let id = id(&created.value);
+    if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    Ok(response)
+}
 
 /// A response with this result as JSON. A stored result of an earlier request is marked as such.
 fn replayable_json<T: Serialize>(result: &Replayable<T>) -> Result<Response, Problem> {

@@ -14,24 +14,30 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         operation!(list, list_orders::<ListOrders>(caller), "/orders", OrdersRead)
             .docs("List orders", "Newest first, without their tickets."),
-        operation!(create, create_order::<CreateOrder>(keyed), "/orders", OrdersWrite, |created| &created.order.id)
-            .starts_checkout()
-            .docs(
-                "Create an order",
-                "An order with a total of 0 is COMPLETED at once. Any other order is PENDING: it reserves its seats \
+        operation!(
+            create_prepared,
+            create_order by prepare_order::<CreateOrder>(keyed),
+            "/orders",
+            OrdersWrite,
+            |created| &created.order.id
+        )
+        .starts_checkout()
+        .docs(
+            "Create an order",
+            "An order with a total of 0 is COMPLETED at once. Any other order is PENDING: it reserves its seats \
                  for a limited time and waits for payment at `checkoutUrl`. With the payment PAID, which also needs \
                  the scope `payments:write`, it is COMPLETED at once: the money was received, in cash for example. If \
                  several conflicts apply, the response reports the one that comes first in the list of reasons.",
-            )
-            .conflicts(&[
-                EventNotOnSale,
-                TicketTypeNotOnSale,
-                SaleNotStarted,
-                SaleEnded,
-                MaxPerOrderExceeded,
-                LimitReached,
-                SoldOut,
-            ]),
+        )
+        .conflicts(&[
+            EventNotOnSale,
+            TicketTypeNotOnSale,
+            SaleNotStarted,
+            SaleEnded,
+            MaxPerOrderExceeded,
+            LimitReached,
+            SoldOut,
+        ]),
         operation!(get, get_order(caller, id), "/orders/{orderId}", OrdersRead).docs("Get an order", ""),
         operation!(get, get_order_details(caller, id), "/orders/{orderId}/details", OrdersRead).docs(
             "Get an order's details",

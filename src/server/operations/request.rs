@@ -30,6 +30,9 @@ use crate::server::responses::problem::Problem;
 use crate::server::state::AppState;
 use crate::service::TicketingService;
 
+/// The size of the largest body that is parsed on the async thread of its request, in bytes. That takes microseconds.
+const QUEUED_BODY: usize = 4096;
+
 /// What a blocking thread does for a request.
 type Execution = Box<dyn FnOnce(&TicketingService) -> Result<Response, Problem> + Send>;
 
@@ -95,9 +98,19 @@ async fn authorize_and_execute(
     };
     let is_write = !operation.method.is_safe();
     let executed = Arc::clone(request);
+    let is_small = body.as_ref().is_ok_and(|body| body.len() <= QUEUED_BODY);
+    if is_small && operation.is_prepared() && service.service().queues_writes() {
+        let prepared = Arc::clone(&operation);
+        let prepare = move |service: &TicketingService| {
+            let caller = caller.map_or_else(|| executed.authorize(service, scope), Ok)?;
+            executed.execute(service, &prepared, &parameters, &caller, body, Operation::prepare)
+        };
+        let response = Box::pin(service.queue(class, tenant, prepare)).await?;
+        return request.holding().hold(operation.with_status(response), is_write);
+    }
     let run: Execution = Box::new(move |service| {
         let caller = caller.map_or_else(|| executed.authorize(service, scope), Ok)?;
-        executed.execute(service, &operation, &parameters, &caller, body)
+        executed.execute(service, &operation, &parameters, &caller, body, Operation::run)
     });
     #[cfg(feature = "exports")]
     if is_export {
@@ -178,15 +191,16 @@ impl IncomingRequest {
         Ok(caller)
     }
 
-    /// Checks the rest of the request, and executes the operation.
-    fn execute(
+    /// Checks the rest of the request, and runs or prepares the operation.
+    fn execute<T>(
         &self,
         service: &TicketingService,
         operation: &Operation,
         parameters: &[String],
         caller: &Caller,
         body: Result<Bytes, Problem>,
-    ) -> Result<Response, Problem> {
+        execute: fn(&Operation, &Call<'_>) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
         let headers = &self.head.headers;
         let body = body?;
         if operation.looks_up_order {
@@ -221,7 +235,7 @@ impl IncomingRequest {
             body: &body,
             public_path: &self.state.public_path,
         };
-        operation.run(&call)
+        execute(operation, &call)
     }
 
     /// Adds the headers that every response has.

@@ -21,7 +21,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .returns(StatusCode::CREATED)
             .docs("Issue tickets without an order", "Takes seats as a sale does. The ticket type may have any status.")
             .conflicts(&[EventCancelled, EventNotOnSale, SoldOut]),
-        operation!(action, check_in_ticket::<CheckInTicket>(keyed), "/tickets/check-in", TicketsCheckIn)
+        operation!(action_prepared, check_in_ticket by prepare_check_in::<CheckInTicket>(keyed), "/tickets/check-in", TicketsCheckIn)
             .docs(
                 "Check in a ticket",
                 "Of two simultaneous scans of a ticket, one is accepted. Refused scans count in `scanCount` too.",
@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 NotValidToday,
                 AlreadyCheckedIn,
             ]),
-        operation!(action, check_out_ticket::<CheckInTicket>(keyed), "/tickets/check-out", TicketsCheckIn)
+        operation!(action_prepared, check_out_ticket by prepare_check_out::<CheckInTicket>(keyed), "/tickets/check-out", TicketsCheckIn)
             .docs("Check out a ticket", "")
             .conflicts(&[AmbiguousCode, WrongEvent, TicketCancelled, NotCheckedIn]),
         operation!(list, get_roster::<GetRoster>(caller, id), "/events/{eventId}/roster", TicketsCheckIn)

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use crate::model::operation::statistics::{Backlog, Distribution, Statistics};
 use crate::server::responses::problem::Problem;
 use crate::service::TicketingService;
-use crate::service::calls::async_calls::spawn_blocking;
+use crate::write::spawn_blocking;
 
 /// The media type of the metrics.
 pub(in crate::server) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

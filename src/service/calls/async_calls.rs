@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result, Unavailable};
-use crate::model::values::cancellation::CancellationToken;
 use crate::service::TicketingService;
+use crate::write::spawn_blocking;
 
 /// How long a call waits for a permit.
 pub(crate) const MAX_WAIT: Duration = Duration::from_millis(250);
@@ -53,21 +52,8 @@ impl TicketingService {
             let _permit = permit;
             work(&service)
         };
-        spawn_blocking(work).await.unwrap_or_else(|error| match error.is_panic() {
-            true => Err(Error::Internal("the call panicked".to_owned())),
-            false => Err(Error::Unavailable(Unavailable::ShuttingDown)),
-        })
+        spawn_blocking(work).await?
     }
-}
-
-/// Runs `work` on a blocking thread, in the current span. If the returned future is dropped, `work` is told that nobody
-/// waits for its result.
-pub(crate) async fn spawn_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
-    let span = tracing::Span::current();
-    let (token, _waiting) = CancellationToken::new();
-    tokio::task::spawn_blocking(move || span.in_scope(|| token.run(work))).await
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl TicketingService {
         let request: Request<CreateOrder> = request.into();
         let created =
             self.write(&caller, OperationTarget::new("order_from_page"), request).in_steps(|operation, request| {
-                self.try_create_order(&caller.caller, &operation, request, Some(shown_total))
+                self.checked_order(&caller.caller, operation, request, Some(shown_total))?.run()
             })?;
         Ok(created.value)
     }

@@ -10,20 +10,23 @@ use crate::model::sale::order::{
     CancelOrderResponse, CreateOrderResponse, ListOrders, Order, OrderDetails, OrderSummary,
 };
 use crate::model::sale::received_payment::{ManualMethod, MarkPaid};
-use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::caller::{Caller, IdempotentCall, KeyedCaller};
 use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::{OrderId, OrganizationId};
 use crate::model::values::page::Page;
 use crate::rules::money::gateway_choice::is_missing;
 use crate::rules::{self, Checked, checked};
+use crate::sales::catalog::hold_releases::ReleaseLimit;
 use crate::sales::checkouts::checkout_links::{self, OrderProgress, PaymentTerms};
 use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::sales::money::manual_payments::ManualPayment;
 use crate::sales::orders::{order_creation, order_lifecycle};
 use crate::service::TicketingService;
+use crate::store::LockedEvent;
 use crate::store::money::checkouts;
 use crate::store::order::order_lists;
 use crate::store::order::{order_details, orders};
+use crate::write::{AfterWrite, Prepared};
 
 /// # Orders
 impl TicketingService {
@@ -115,25 +118,34 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CreateOrder>>,
     ) -> Result<C::Output<CreateOrderResponse>> {
-        self.writes().require_to_notify(caller.as_caller(), Scope::OrdersWrite)?;
-        let request = request.into();
-        if request.body.payment_taken().is_some() {
-            caller.as_caller().require(Scope::PaymentsWrite)?;
-        }
-        self.write(caller, OperationTarget::new("create_order"), request)
-            .in_steps(|operation, request| self.try_create_order(caller.as_caller(), &operation, request, None))
+        self.prepare_order(&caller.keyed(), request.into())?.run().map(C::output)
     }
 
-    /// Creates an order. `shown_total` is what the page of an event says that it costs, in minor units.
-    pub(in crate::service) fn try_create_order(
+    /// Checks what [`create_order`](Self::create_order) checks before its transaction.
+    pub(crate) fn prepare_order(
+        &self,
+        caller: &KeyedCaller,
+        request: Request<CreateOrder>,
+    ) -> Result<Prepared<Replayable<CreateOrderResponse>>> {
+        self.writes().require_to_notify(&caller.caller, Scope::OrdersWrite)?;
+        if request.body.payment_taken().is_some() {
+            caller.caller.require(Scope::PaymentsWrite)?;
+        }
+        self.write(caller, OperationTarget::new("create_order"), request)
+            .prepare(|operation, request| self.checked_order(&caller.caller, operation, request, None))
+    }
+
+    /// An order whose fields were checked. `shown_total` is what the page of an event says that it costs, in minor units.
+    pub(in crate::service) fn checked_order(
         &self,
         caller: &Caller,
-        operation: &IdempotentOperation,
+        operation: IdempotentOperation,
         request: Request<CreateOrder>,
         shown_total: Option<i64>,
-    ) -> Result<Replayable<CreateOrderResponse>> {
+    ) -> Result<Prepared<Replayable<CreateOrderResponse>>> {
         let organization = caller.organization;
         let request = self.check_order(organization, request)?;
+        let event = request.event_id;
         let is_manual = request.payment == Some(PaymentChoice::Manual) || request.payment_taken().is_some();
         let gateway = if is_manual { None } else { self.payments().gateway_terms(organization)? };
         let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder(), shown_total };
@@ -143,16 +155,19 @@ impl TicketingService {
             true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
             false => Ok(()),
         };
-        let of_transaction = operation.clone();
-        let progress = check.and_then(|()| {
-            self.writes().run_on(caller.identity(), request.event_id, move |tx, release_limit| {
-                checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
-            })
-        });
-        match progress.inspect_err(|error| self.store_in_operation().counters().order_failed(error))? {
-            OrderProgress::Finished(response) => Ok(*response),
-            OrderProgress::NeedsLink(order) => self.payments().open_checkout(*order, operation),
-        }
+        check.inspect_err(|error| self.store_in_operation().counters().order_failed(error))?;
+        let (service, of_transaction) = (self.clone(), operation.clone());
+        let create = move |tx: &LockedEvent<'_>, release_limit: &ReleaseLimit| {
+            checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
+        };
+        Ok(Prepared::on(self.writes(), caller.identity(), event, create, move |progress| {
+            match progress.inspect_err(|error| service.store_in_operation().counters().order_failed(error))? {
+                OrderProgress::Finished(response) => Ok(AfterWrite::Done(*response)),
+                OrderProgress::NeedsLink(order) => {
+                    Ok(AfterWrite::Waits(Box::new(move || service.payments().open_checkout(*order, &operation))))
+                }
+            }
+        }))
     }
 
     /// Checks the fields of an order request. If one is invalid, checks the references to events and ticket types too,

@@ -6,7 +6,8 @@ use crate::form::request::{Nothing, Request};
 use crate::model::sale::ticket::{
     CancelledIssuedTicket, CheckInTicket, FindTicket, IssueTickets, IssueTicketsResponse, IssuedTicket, ListTickets,
 };
-use crate::model::tenants::caller::{Caller, IdempotentCall};
+use crate::model::tenants::caller::{Caller, IdempotentCall, KeyedCaller};
+use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::TicketId;
 use crate::model::values::page::Page;
 use crate::rules::{checked_request, ticket as rules};
@@ -17,6 +18,7 @@ use crate::service::TicketingService;
 use crate::store::Transaction;
 use crate::store::tickets::issued_tickets;
 use crate::store::tickets::ticket_lists;
+use crate::write::{AfterWrite, Prepared};
 
 /// A scan by this caller: with a key of one event, it is a scan at the entrance of that event.
 fn at_entrance(caller: &Caller, mut request: Request<CheckInTicket>) -> Result<Request<CheckInTicket>> {
@@ -27,12 +29,14 @@ fn at_entrance(caller: &Caller, mut request: Request<CheckInTicket>) -> Result<R
     Ok(request)
 }
 
-/// What this caller sees of a ticket: with a key of one event, nothing of its holder.
-fn visible(caller: &Caller, ticket: IssuedTicket) -> IssuedTicket {
-    match caller.event {
-        None => ticket,
-        Some(_) => IssuedTicket { customer: None, customer_id: None, download_ticket_url: None, ..ticket },
+/// A scan whose result has what this caller sees of the ticket: with a key of one event, nothing of its holder.
+fn visible_to(caller: &Caller, scan: Prepared<Replayable<IssuedTicket>>) -> Prepared<Replayable<IssuedTicket>> {
+    if caller.event.is_none() {
+        return scan;
     }
+    scan.map(|scanned| {
+        scanned.map(|ticket| IssuedTicket { customer: None, customer_id: None, download_ticket_url: None, ..ticket })
+    })
 }
 
 /// # Tickets and check-in
@@ -189,20 +193,30 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CheckInTicket>>,
     ) -> Result<C::Output<IssuedTicket>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::TicketsCheckIn)?;
-        let request = at_entrance(&call.caller, request.into())?;
-        let identity = call.caller.identity();
-        let target = OperationTarget::new("check_in_ticket");
-        let result = self.write(&call, target, request).in_steps(|operation, request| {
+        self.prepare_check_in(&caller.keyed(), request.into())?.run().map(C::output)
+    }
+
+    /// Checks what [`check_in_ticket`](Self::check_in_ticket) checks before its transaction.
+    pub(crate) fn prepare_check_in(
+        &self,
+        caller: &KeyedCaller,
+        request: Request<CheckInTicket>,
+    ) -> Result<Prepared<Replayable<IssuedTicket>>> {
+        caller.caller.require(Scope::TicketsCheckIn)?;
+        let request = at_entrance(&caller.caller, request)?;
+        let (service, identity) = (self.clone(), caller.caller.identity());
+        let write = self.write(caller, OperationTarget::new("check_in_ticket"), request);
+        let prepared = write.prepare(|operation, request| {
             let request = rules::check_scan(request.body, request.errors)?;
-            let scan = self.writes().run(identity, move |tx| check_in::check_in(tx, &operation, identity, &request));
-            match scan.inspect_err(|error| self.store_in_operation().counters().scan_failed(error))? {
-                Scan::Accepted(ticket) => Ok(ticket.map(|ticket| *ticket)),
-                Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
-            }
+            let check_in = move |tx: &Transaction<'_>| check_in::check_in(tx, &operation, identity, &request);
+            Ok(Prepared::new(self.writes(), identity, check_in, move |scan| {
+                match scan.inspect_err(|error| service.store_in_operation().counters().scan_failed(error))? {
+                    Scan::Accepted(ticket) => Ok(AfterWrite::Done(ticket.map(|ticket| *ticket))),
+                    Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
+                }
+            }))
         })?;
-        Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
+        Ok(visible_to(&caller.caller, prepared))
     }
 
     /// Checks a ticket out: its holder leaves, and the ticket can be checked in again. This does not count as a scan.
@@ -230,12 +244,25 @@ impl TicketingService {
         caller: &C,
         request: impl Into<Request<CheckInTicket>>,
     ) -> Result<C::Output<IssuedTicket>> {
-        let call = caller.keyed();
-        call.caller.require(Scope::TicketsCheckIn)?;
-        let request = at_entrance(&call.caller, request.into())?;
-        let target = OperationTarget::new("check_out_ticket");
-        let result = self.write(&call, target, request).run(check_in::check_out)?;
-        Ok(C::output(result.map(|ticket| visible(&call.caller, ticket))))
+        self.prepare_check_out(&caller.keyed(), request.into())?.run().map(C::output)
+    }
+
+    /// Checks what [`check_out_ticket`](Self::check_out_ticket) checks before its transaction.
+    pub(crate) fn prepare_check_out(
+        &self,
+        caller: &KeyedCaller,
+        request: Request<CheckInTicket>,
+    ) -> Result<Prepared<Replayable<IssuedTicket>>> {
+        caller.caller.require(Scope::TicketsCheckIn)?;
+        let request = at_entrance(&caller.caller, request)?;
+        let identity = caller.caller.identity();
+        let write = self.write(caller, OperationTarget::new("check_out_ticket"), request);
+        let prepared = write.prepare(|operation, request| {
+            let check_out =
+                move |tx: &Transaction<'_>| operation.run(tx, || check_in::check_out(tx, identity, &request));
+            Ok(Prepared::new(self.writes(), identity, check_out, |ticket| ticket.map(AfterWrite::Done)))
+        })?;
+        Ok(visible_to(&caller.caller, prepared))
     }
 
     /// Cancels a ticket and releases its seat. Its order stays as it is.

@@ -199,6 +199,12 @@ impl TicketingService {
         self.store()?.with_idle_look_ups(work)
     }
 
+    /// Whether a prepared write is best queued by a task.
+    #[cfg(feature = "server")]
+    pub(crate) fn queues_writes(&self) -> bool {
+        self.writes().are_queued()
+    }
+
     /// Whether the store has not stopped, and the last attempt to write did not fail.
     #[cfg(feature = "server")]
     pub(crate) fn is_writable(&self) -> bool {
@@ -223,7 +229,7 @@ impl TicketingService {
     }
 
     /// The writes of the service, and its store.
-    pub(in crate::service) fn writes(&self) -> &Writes {
+    pub(in crate::service) fn writes(&self) -> &Arc<Writes> {
         &self.inner.writes
     }
 

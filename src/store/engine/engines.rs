@@ -14,6 +14,12 @@ pub(in crate::store) trait Engine: Send + Sync {
     /// not be made. Returns whether it could not because others kept a row locked for too long.
     fn submit(&self, tenant: Tenant, event: Option<JobEvent>, job: Box<dyn Job>) -> bool;
 
+    /// Lets a thread of the engine run a job, and does not wait for it. Returns the job if the engine has no such thread.
+    #[cfg(feature = "server")]
+    fn queue(&self, _: Tenant, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
+        Some(job)
+    }
+
     /// The connections that only read.
     fn readers(&self) -> &Readers;
 

@@ -1,7 +1,7 @@
 //! Jobs: the work of callers. An engine may run a job on another thread than the caller's, and more than once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::transaction::{FollowUp, Recorded, Transaction};
 use crate::error::{Error, Result};
@@ -16,11 +16,11 @@ pub(in crate::store) trait Job: Send {
     fn answer(self: Box<Self>, commit: Result<()>);
 }
 
-/// A job whose caller waits for a value of type `T`.
-struct CallerJob<T, F> {
+/// A job whose caller waits for a value of type `T`. `answer` sends it.
+struct CallerJob<T, F, A> {
     work: F,
     result: Result<Answered<T>>,
-    caller: SyncSender<Result<Answered<T>>>,
+    answer: A,
 }
 
 /// The value of a job, and what its caller does after the commit.
@@ -29,14 +29,41 @@ struct Answered<T> {
     follow_ups: Vec<FollowUp>,
 }
 
+impl<T> Answered<T> {
+    fn value(self) -> T {
+        for follow_up in self.follow_ups {
+            // It calls the log subscriber of the program. The work is committed: a panic there must not lose the
+            // result.
+            let _ = catch_unwind(AssertUnwindSafe(follow_up));
+        }
+        self.value
+    }
+}
+
 pub(in crate::store) struct Answer<T>(Receiver<Result<Answered<T>>>);
+
+/// The answer for which a task waits.
+#[cfg(feature = "server")]
+pub(crate) struct QueuedAnswer<T>(tokio::sync::oneshot::Receiver<Result<Answered<T>>>);
 
 /// A job that runs `work`, and its answer.
 pub(in crate::store) fn job<T: Send + 'static>(
     work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
 ) -> (Box<dyn Job>, Answer<T>) {
+    // Sending cannot block, because the channel has room for the one answer.
     let (caller, answer) = sync_channel(1);
-    (Box::new(CallerJob { work, result: Err(unanswered()), caller }), Answer(answer))
+    let send = move |answered| drop(caller.send(answered));
+    (Box::new(CallerJob { work, result: Err(unanswered()), answer: send }), Answer(answer))
+}
+
+/// A job that runs `work`, and its answer, for which a task waits.
+#[cfg(feature = "server")]
+pub(in crate::store) fn queued_job<T: Send + 'static>(
+    work: impl Fn(&Transaction<'_>) -> Result<T> + Send + 'static,
+) -> (Box<dyn Job>, QueuedAnswer<T>) {
+    let (caller, answer) = tokio::sync::oneshot::channel();
+    let send = move |answered| drop(caller.send(answered));
+    (Box::new(CallerJob { work, result: Err(unanswered()), answer: send }), QueuedAnswer(answer))
 }
 
 fn unanswered() -> Error {
@@ -45,17 +72,23 @@ fn unanswered() -> Error {
 
 impl<T> Answer<T> {
     pub(in crate::store) fn wait(self) -> Result<T> {
-        let answered = self.0.recv().unwrap_or_else(|_| Err(unanswered()))?;
-        for follow_up in answered.follow_ups {
-            // It calls the log subscriber of the program. The work is committed: a panic there must not lose the
-            // result.
-            let _ = catch_unwind(AssertUnwindSafe(follow_up));
-        }
-        Ok(answered.value)
+        self.0.recv().unwrap_or_else(|_| Err(unanswered())).map(Answered::value)
     }
 }
 
-impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, F> {
+#[cfg(feature = "server")]
+impl<T> QueuedAnswer<T> {
+    pub(crate) async fn wait(self) -> Result<T> {
+        self.0.await.unwrap_or_else(|_| Err(unanswered())).map(Answered::value)
+    }
+}
+
+impl<T, F, A> Job for CallerJob<T, F, A>
+where
+    T: Send,
+    F: Fn(&Transaction<'_>) -> Result<T> + Send,
+    A: FnOnce(Result<Answered<T>>) + Send,
+{
     fn run<'c>(&mut self, begin: &dyn Fn() -> Transaction<'c>) -> Result<Recorded> {
         let mut recorded = Recorded::default();
         // The clock of the embedding program may panic as well, when the transaction reads it.
@@ -72,8 +105,7 @@ impl<T: Send, F: Fn(&Transaction<'_>) -> Result<T> + Send> Job for CallerJob<T, 
 
     fn answer(self: Box<Self>, commit: Result<()>) {
         // If the commit fails, even a job that returned an error gets the error of the commit: its own may have
-        // depended on writes that were rolled back. Sending cannot block, because the channel has room for the one
-        // answer.
-        let _ = self.caller.send(commit.and(self.result));
+        // depended on writes that were rolled back.
+        (self.answer)(commit.and(self.result));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A thread that adds work and finds no leader becomes the leader for one round. If there is still work afterwards, it
 //! hands the lead over to a thread that only waits for this. So if there is only one caller, no thread is woken, and no
-//! caller does the work of others for long.
+//! caller does the work of others for long. A task that adds work leaves it to that thread at once, because it may not
+//! wait.
 //!
 //! A test with a scheduler that tries many interleavings includes this file, so it names the types for synchronization
 //! only through `sync`.
@@ -63,6 +64,16 @@ impl<Q: Queue> Leadership<Q> {
         }
         state.leader = Leader::Active;
         Some(Lead(self))
+    }
+
+    /// Lets `add` add work for the thread that waits for the lead, or for who has it.
+    pub(super) fn add_for_others(&self, add: impl FnOnce(&mut Q)) {
+        let mut state = self.state();
+        add(&mut state.queue);
+        if state.leader == Leader::None {
+            state.leader = Leader::HandedOver;
+            self.handed_over.notify_one();
+        }
     }
 
     /// Waits until the lead is handed over. Returns `None` once the queue is closed. Only one thread calls this.

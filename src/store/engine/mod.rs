@@ -27,7 +27,11 @@ mod transaction_cache;
 pub(super) use after_commit::AfterCommit;
 pub(crate) use engine_options::{EngineOptions, MigrationOptions, ReaderOptions};
 pub(super) use engines::{Engine, JobEvent};
+#[cfg(feature = "server")]
+pub(crate) use jobs::QueuedAnswer;
 pub(super) use jobs::job;
+#[cfg(feature = "server")]
+pub(super) use jobs::queued_job;
 pub(crate) use lock::{EventKey, Lock};
 pub(super) use lock::{RowLock, event_statement};
 pub(crate) use locking::LockedEvent;

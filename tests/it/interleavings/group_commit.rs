@@ -46,10 +46,13 @@ impl Model {
         Arc::new(Self { leadership, is_led: AtomicBool::new(false), groups: AtomicUsize::new(0), second_group_panics })
     }
 
-    fn work(&self) {
+    /// Adds jobs, and waits for their answers. With `queues`, it never leads.
+    fn work(&self, queues: bool) {
         for _ in 0..JOBS_OF_EACH {
             let (sender, answer): (Sender<()>, Receiver<()>) = channel();
-            if let Some(_lead) = self.leadership.add(|jobs| jobs.0.push_back(sender)) {
+            if queues {
+                self.leadership.add_for_others(|jobs| jobs.0.push_back(sender));
+            } else if let Some(_lead) = self.leadership.add(|jobs| jobs.0.push_back(sender)) {
                 self.write_group();
             }
             // An error means that the leader has failed and dropped the job: that is an answer too.
@@ -82,15 +85,15 @@ impl Model {
     }
 }
 
-/// Runs callers, and the thread that leads when the lead is handed over.
+/// Runs callers, of which every second one queues its jobs, and the thread that leads when the lead is handed over.
 fn run(model: &Arc<Model>, has_thread: bool) {
     let leader = has_thread.then(|| {
         let model = Arc::clone(model);
         thread::spawn(move || model.lead_when_handed_over())
     });
-    let callers = [(); CALLERS].map(|()| {
+    let callers: [_; CALLERS] = std::array::from_fn(|number| {
         let model = Arc::clone(model);
-        thread::spawn(move || model.work())
+        thread::spawn(move || model.work(number % 2 == 1))
     });
     for caller in callers {
         caller.join().expect("no panic");

@@ -19,6 +19,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "documents",
             "exports",
             "webhook",
+            // A request that prepares a write, and waits for it without a thread.
+            "write",
             "environment",
             "model",
             "form",
@@ -149,6 +151,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
         &[
             "server/",
             "service/calls/async_calls.rs",
+            "write/blocking_threads.rs",
+            "store/engine/jobs.rs",
             "store/engine/postgres/net/pipelining_client.rs",
             "store/engine/postgres/net/hosts.rs",
         ],

@@ -76,6 +76,12 @@ impl Engine for SqliteEngine {
         false
     }
 
+    #[cfg(feature = "server")]
+    fn queue(&self, tenant: Tenant, job: Box<dyn Job>) -> Option<Box<dyn Job>> {
+        self.writer.queue(tenant, job);
+        None
+    }
+
     fn readers(&self) -> &Readers {
         &self.readers
     }

@@ -95,6 +95,12 @@ impl Writer {
         }
     }
 
+    /// Queues a job for the writer's thread, and does not wait for it.
+    #[cfg(feature = "server")]
+    pub(crate) fn queue(&self, tenant: Tenant, job: Box<dyn Job>) {
+        self.group_commit.leadership.add_for_others(|jobs| jobs.push(tenant, job));
+    }
+
     /// Fails if the store has stopped, which it finds out here at the latest.
     pub(crate) fn check_file(&self) -> Result<()> {
         self.group_commit.checkpointer.file.check()
