@@ -2,7 +2,8 @@
 //!
 //! 1. The scope, the quota of bytes, and the limit of notifications that wait: [`Writes::require`] and its sisters.
 //! 2. The idempotency key, outside the transaction: a stored result is returned without a write, and a request that
-//!    this process is executing is refused ([`Write::in_steps`]).
+//!    this process is executing is refused ([`Write::in_steps`]). A [prepared](super::prepared) write has come so far: a
+//!    thread goes on with it, or a task that waits without one.
 //! 3. The turn of the organization, and the lock of the event ([`Store::submit`]).
 //! 4. In the transaction: whether the organization is suspended, the idempotency key again, the work, the result under
 //!    the key.

@@ -6,9 +6,10 @@
 use super::hold_releases::{ReleaseLimit, release_seats};
 use crate::error::{Error, Reason, Result};
 use crate::model::sale::order::OrderStatus;
-use crate::store::LockedEvent;
+use crate::store::order::order_status;
 use crate::store::sale::events;
 use crate::store::sale::seat_counts::{self, AvailableSeats, PaidThrough, Seats};
+use crate::store::{LockedEvent, Transaction};
 
 /// Sells available seats. Fails with the conflict `sold-out` if there are too few.
 pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
@@ -21,6 +22,18 @@ pub(in crate::sales) fn sell(tx: &LockedEvent<'_>, seats: Seats, release_limit: 
 pub(in crate::sales) fn reserve(tx: &LockedEvent<'_>, seats: Seats, release_limit: &ReleaseLimit) -> Result<()> {
     claim(tx, seats, release_limit, seat_counts::reserve)?;
     Ok(())
+}
+
+/// Fails with the conflict `sold-out` if too few seats are available, unless holds of the event have expired: their seats
+/// may be enough.
+pub(in crate::sales) fn check_available(tx: &Transaction<'_>, seats: Seats) -> Result<()> {
+    let found = seat_counts::available(tx, seats)?;
+    if found.available >= seats.count
+        || (found.reserved > 0 && !order_status::expired_holds_of_event(tx, seats.event, None, 1)?.is_empty())
+    {
+        return Ok(());
+    }
+    Err(sold_out(seats.count, &found))
 }
 
 /// Sells available seats to an order that has expired. Fails with the conflict `sold-out` if there are too few.

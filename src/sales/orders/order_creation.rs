@@ -95,6 +95,21 @@ pub(crate) fn check_sale(
     load(tx, organization, request).map(drop)
 }
 
+/// Like [`check_sale`], and checks that enough seats are available. Passes if seats of expired holds may be enough. The limit
+/// of a customer, which is reported before too few seats, is not checked.
+pub(crate) fn check_seats(
+    tx: &Transaction<'_>,
+    organization: OrganizationId,
+    request: &Checked<CreateOrder>,
+) -> Result<()> {
+    let (_, entries) = load(tx, organization, request)?;
+    full_price(&entries)?;
+    for (ticket_type, count) in quantities(&entries) {
+        inventory::check_available(tx, Seats::uncounted(request.event_id, ticket_type, count))?;
+    }
+    Ok(())
+}
+
 /// Loads the event and the ticket types of an order, and checks that they are on sale.
 fn load(tx: &Transaction<'_>, organization: OrganizationId, request: &CreateOrder) -> Result<(Sale, Vec<Entry>)> {
     let sale = events::sale(tx, organization, request.event_id)?;
@@ -183,15 +198,21 @@ fn check_offers(tx: &Transaction<'_>, entries: &[Entry]) -> Result<()> {
     for entry in entries {
         entry.offer.check_sale_window(tx.now())?;
     }
+    let quantities = quantities(entries);
+    for entry in entries {
+        entry.offer.check_quantity(quantities.get(&entry.ticket_type).copied().unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// How many seats of each ticket type an order wants.
+fn quantities(entries: &[Entry]) -> BTreeMap<TicketTypeId, i64> {
     let mut quantities: BTreeMap<TicketTypeId, i64> = BTreeMap::new();
     for entry in entries {
         let quantity = quantities.entry(entry.ticket_type).or_default();
         *quantity = quantity.saturating_add(entry.quantity);
     }
-    for entry in entries {
-        entry.offer.check_quantity(quantities.get(&entry.ticket_type).copied().unwrap_or_default())?;
-    }
-    Ok(())
+    quantities
 }
 
 fn full_price(entries: &[Entry]) -> Result<OrderPrice> {

@@ -1,7 +1,7 @@
 //! Operations on orders.
 
 use crate::enums::scope::Scope;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::form::request::{Nothing, Request};
 use crate::model::payments::checkout::{CheckoutStatus, OrderCheckout};
 use crate::model::sale::gateway_account::GatewayIdentity;
@@ -149,25 +149,42 @@ impl TicketingService {
         let is_manual = request.payment == Some(PaymentChoice::Manual) || request.payment_taken().is_some();
         let gateway = if is_manual { None } else { self.payments().gateway_terms(organization)? };
         let terms = PaymentTerms { hold: self.inner.hold, gateway, recorded_by: caller.recorder(), shown_total };
-        // Check a large order on a reader first, so that an order that cannot be created costs the writer nothing. Not
-        // with an idempotency key: the order may exist already, and is then resumed without a check.
-        let check = match order_creation::has_many_items(&request) && !operation.has_key() {
-            true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, &request)),
-            false => Ok(()),
-        };
+        let check = if operation.has_key() { Ok(()) } else { self.check_on_reader(organization, &request) };
         check.inspect_err(|error| self.store_in_operation().counters().order_failed(error))?;
         let (service, of_transaction) = (self.clone(), operation.clone());
         let create = move |tx: &LockedEvent<'_>, release_limit: &ReleaseLimit| {
             checkout_links::create_or_resume(tx, &of_transaction, organization, &request, &terms, release_limit)
         };
         Ok(Prepared::on(self.writes(), caller.identity(), event, create, move |progress| {
-            match progress.inspect_err(|error| service.store_in_operation().counters().order_failed(error))? {
+            let count = |error: &Error| {
+                service.store_in_operation().counters().order_failed(error);
+                if error.reason() == Some(Reason::SoldOut) {
+                    service.inner.sold_out.add(event, service.inner.environment.clock.monotonic());
+                }
+            };
+            match progress.inspect_err(count)? {
                 OrderProgress::Finished(response) => Ok(AfterWrite::Done(*response)),
                 OrderProgress::NeedsLink(order) => {
                     Ok(AfterWrite::Waits(Box::new(move || service.payments().open_checkout(*order, &operation))))
                 }
             }
         }))
+    }
+
+    /// Checks a large order on a reader first, and any order of an event whose seats have run out a moment ago, so that one
+    /// which cannot be created costs the writer nothing. Not for an order with an idempotency key: it may exist already,
+    /// and is then resumed without a check.
+    fn check_on_reader(&self, organization: OrganizationId, request: &Checked<CreateOrder>) -> Result<()> {
+        let now = self.inner.environment.clock.monotonic();
+        // The limit of a customer is reported before too few seats, and checked in the transaction.
+        let has_limit = self.inner.hold.max_seats_per_customer.is_some();
+        if !has_limit && self.inner.sold_out.contains(request.event_id, now) {
+            return self.store()?.read(|tx| order_creation::check_seats(tx, organization, request));
+        }
+        match order_creation::has_many_items(request) {
+            true => self.store()?.read(|tx| order_creation::check_sale(tx, organization, request)),
+            false => Ok(()),
+        }
     }
 
     /// Checks the fields of an order request. If one is invalid, checks the references to events and ticket types too,

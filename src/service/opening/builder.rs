@@ -19,6 +19,7 @@ use crate::sales::catalog::holds::HoldTerms;
 use crate::service::state::deferred_rows::DeferredRows;
 use crate::service::state::downtime::Downtime;
 use crate::service::state::notification_handler::{self, NotificationHandler};
+use crate::service::state::sold_out_events::SoldOutEvents;
 use crate::service::state::ticketing_service::{Inner, TicketingService};
 use crate::store::{EngineOptions, Location, MigrationOptions, ReaderOptions, Store};
 use crate::webhook::{SenderOptions, Transport};
@@ -263,6 +264,7 @@ impl Builder {
             writes,
             environment,
             hold: self.hold,
+            sold_out: SoldOutEvents::default(),
             webhook_retention: self.webhook_retention,
             keys_used: DeferredRows::new(Timestamp::max),
             page_views: DeferredRows::new(i64::saturating_add),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::clock_history::ClockHistory;
 use super::deferred_rows::DeferredRows;
 use super::downtime::Downtime;
+use super::sold_out_events::SoldOutEvents;
 use super::threads::Background;
 use crate::environment::Environment;
 use crate::error::{Result, StoreError};
@@ -93,6 +94,7 @@ pub(in crate::service) struct Inner {
     /// The transport of all webhook senders; `None` for the HTTPS transport.
     pub(in crate::service) webhook_transport: Option<Arc<dyn Transport>>,
     pub(in crate::service) hold: HoldTerms,
+    pub(in crate::service) sold_out: SoldOutEvents,
     /// How long delivered notifications are kept.
     pub(in crate::service) webhook_retention: Duration,
     /// When API keys were last used, until the next maintenance stores it.

@@ -68,6 +68,7 @@ mod sale_states;
 mod scopes;
 mod shared_parts;
 mod snapshots;
+mod sold_out_orders;
 mod summary;
 mod suspended_handlers;
 mod tenants;

@@ -10,6 +10,7 @@ mod cross_site;
 mod docs_page;
 mod door_page;
 mod embedding;
+mod ended_requests;
 mod gateway_notices;
 mod gateway_shares;
 #[cfg(all(feature = "documents", feature = "webhooks"))]
