@@ -121,6 +121,8 @@ struct Order {
     numbers: [Option<i64>; 9],
     texts: [Option<String>; 11],
     items: Vec<[i64; 5]>,
+    /// The items of which tickets were cancelled, and how many.
+    cancelled: Vec<[i64; 2]>,
 }
 
 fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Order>> {
@@ -158,6 +160,7 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
                 row.get(20)?,
             ],
             items: Vec::new(),
+            cancelled: Vec::new(),
         })
     })?;
     let mut orders: Vec<_> = rows.collect::<rusqlite::Result<_>>()?;
@@ -165,7 +168,13 @@ fn orders(connection: &Connection, organization: i64) -> rusqlite::Result<Vec<Or
     let mut items_of_order = connection.prepare_cached(
         "SELECT id, ticket_type_id, quantity, price, discount FROM order_items WHERE order_id = ?1 ORDER BY id",
     )?;
+    let mut cancelled_of_order = connection.prepare_cached(
+        "SELECT order_item_id, COUNT(*) FROM tickets
+        WHERE order_id = ?1 AND status = 'CANCELLED' AND order_id IS NOT NULL GROUP BY order_item_id",
+    )?;
     for order in &mut orders {
+        let cancelled = cancelled_of_order.query_map([order.numbers[0]], |row| Ok([row.get(0)?, row.get(1)?]))?;
+        order.cancelled = cancelled.collect::<rusqlite::Result<_>>()?;
         let items = items_of_order.query_map([order.numbers[0]], |row| {
             Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
         })?;

@@ -10,8 +10,9 @@
 //! work. If it is set, the expensive tenant is a process that gets only the time which nothing else wants
 //! (`SCHED_IDLE`), so that the latencies are those of the server, not of clients on the same processors. They are
 //! compared with those beside a process that only computes, in the same way: on a kernel that does not interrupt
-//! processes before the end of their time slice, any process delays the answers of an idle machine by milliseconds. The
-//! 99th percentile may at most double, and beside exports and allocations be a fifth longer.
+//! processes before the end of their time slice, any process delays the answers of an idle machine by milliseconds. From
+//! run to run this is between half a millisecond and a tick of the kernel, which is 4 ms, so it counts as a tick at least.
+//! The 99th percentile may at most double, and beside exports and allocations be a fifth longer.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -44,6 +45,9 @@ const MOST_OF_TYPE: u32 = 100;
 /// The pause after each of its requests if latencies are judged: together, its clients stay below 1,200 requests a
 /// minute.
 const PAUSE: Duration = Duration::from_millis(300);
+
+/// The time after which a kernel with 250 ticks a second interrupts a process at the latest.
+const TICK: Duration = Duration::from_millis(4);
 
 /// An event with a free ticket type with many seats, on sale.
 fn free_event(client: &mut Client, slug: &str) -> EventOnSale {
@@ -354,7 +358,7 @@ fn compare(most: f64, pause: Duration, fill: impl FnOnce(&Server, &EventOnSale, 
     };
     assert_eq!((&comparable.refused[..], &beside.refused[..]), (&[][..], &[][..]));
     if seconds > 0 {
-        let grew = beside.percentile(ALL, 99).div_duration_f64(comparable.percentile(ALL, 99));
+        let grew = beside.percentile(ALL, 99).div_duration_f64(comparable.percentile(ALL, 99).max(TICK));
         eprintln!("the 99th percentile is {grew:.2} times as long");
         assert!(grew <= most, "the 99th percentile is {grew:.2} times as long");
     }

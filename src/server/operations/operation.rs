@@ -159,6 +159,10 @@ impl Operation {
         success: Success,
         run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
     ) -> Self {
+        Self::with(route, method, input, success, Run::Call(Box::new(run)))
+    }
+
+    fn with(route: Route, method: Method, input: Input, success: Success, run: Run) -> Self {
         let idempotent = method == Method::POST;
         let is_look_up = method == Method::GET && matches!(input, Input::None);
         let query =
@@ -180,21 +184,22 @@ impl Operation {
             starts_checkout: false,
             looks_up_order: false,
             is_compressed: false,
-            run: Run::Call(Box::new(run)),
+            run,
         }
     }
 
-    /// The same operation, which prepares a write. `respond` writes the response to its result.
-    fn prepared<T: Send + 'static>(
-        self,
-        prepare: impl Fn(&Call<'_>) -> Result<Prepared<T>, Problem> + Send + Sync + 'static,
-        respond: impl Fn(&str, &T) -> Result<Response, Problem> + Copy + Send + Sync + 'static,
+    /// `POST` that prepares a write. `respond` gets the path under which clients reach the routes, and the result.
+    fn prepared<B: Form + 'static, T: Send + 'static>(
+        route: Route,
+        success: Success,
+        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
+        respond: impl Fn(&str, &Replayable<T>) -> Result<Response, Problem> + Copy + Send + Sync + 'static,
     ) -> Self {
         let prepare = move |call: &Call<'_>| {
             let base_path = call.base_path().to_owned();
-            Ok(prepare(call)?.map(move |result| respond(&base_path, &result)))
+            Ok(prepare(call, call.json()?)?.map(move |result| respond(&base_path, &result)))
         };
-        Self { run: Run::Prepare(Box::new(prepare)), ..self }
+        Self::with(route, Method::POST, body::<B>(), success, Run::Prepare(Box::new(prepare)))
     }
 
     /// `GET` of a page, selected by the query string.
@@ -291,11 +296,8 @@ impl Operation {
         prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
         id: fn(&T) -> &dyn Display,
     ) -> Self {
-        let operation = Self::new(route, Method::POST, body::<B>(), created::<T>(), |_| Ok(no_content()));
-        operation.prepared(
-            move |call| Ok(prepare(call, call.json()?)?),
-            move |base_path, created| created_json(route, base_path, created, id),
-        )
+        let respond = move |base_path: &str, result: &_| created_json(route, base_path, result, id);
+        Self::prepared(route, created::<T>(), prepare, respond)
     }
 
     /// `POST` that creates something of the resource that the path names, unless it is there: `is_new` says whether it was
@@ -330,8 +332,7 @@ impl Operation {
         route: Route,
         prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
     ) -> Self {
-        let operation = Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), |_| Ok(no_content()));
-        operation.prepared(move |call| Ok(prepare(call, call.json()?)?), |_, result| replayable_json(result))
+        Self::prepared(route, Success::ok::<T>(), prepare, |_, result| replayable_json(result))
     }
 
     /// `POST` of an action on the resource that the path names. It needs no body.

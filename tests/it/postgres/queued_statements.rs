@@ -297,15 +297,17 @@ fn an_order_that_fails_after_it_has_taken_seats_takes_none_and_changes_no_other_
     let caller = service.act_for(sale.organization).unwrap();
     let last = CreateTicketType::new("Last seat", Amount::cents(0), 1);
     let last = service.create_ticket_type(&caller, sale.event, last).unwrap().id;
-    let order = |email: &str, types: &[TicketTypeId]| {
+    let order = |service: &TicketingService, email: &str, types: &[TicketTypeId]| {
         let items = types.iter().map(|ticket_type| NewOrderItem::new(*ticket_type, 1));
         let request = CreateOrder::with_items(sale.event, NewCustomer::new("Ada", email), items);
         service.create_order(&caller, request).map(|created| created.order.items.len())
     };
-    order("first@example.com", &[sale.ticket_type, last]).unwrap();
+    order(&service, "first@example.com", &[sale.ticket_type, last]).unwrap();
     let mut client = cluster.client("postgres");
-    // The first group is undone, and later ones set savepoints.
+    // The first group is undone, and later ones set savepoints. Each round has a service of its own: one that has refused
+    // an order refuses the next ones on a reader.
     for round in 0..3 {
+        let service = open(&cluster.url("postgres"));
         let mut other = cluster.client("postgres");
         let mut locking = other.transaction().unwrap();
         locking.batch_execute("SELECT id FROM events FOR NO KEY UPDATE").unwrap();
@@ -315,7 +317,8 @@ fn an_order_that_fails_after_it_has_taken_seats_takes_none_and_changes_no_other_
                 let wants_last = number % 2 == 1;
                 let started = scope.spawn(move || {
                     let types = [sale.ticket_type, last];
-                    order(&format!("{round}-{number}@example.com"), if wants_last { &types } else { &types[..1] })
+                    let types = if wants_last { &types } else { &types[..1] };
+                    order(service, &format!("{round}-{number}@example.com"), types)
                 });
                 while service.statistics().commits.jobs_waiting <= number {
                     std::thread::sleep(Duration::from_millis(5));
