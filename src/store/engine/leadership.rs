@@ -67,6 +67,7 @@ impl<Q: Queue> Leadership<Q> {
     }
 
     /// Lets `add` add work for the thread that waits for the lead, or for who has it.
+    #[cfg(any(test, feature = "server"))]
     pub(super) fn add_for_others(&self, add: impl FnOnce(&mut Q)) {
         let mut state = self.state();
         add(&mut state.queue);
