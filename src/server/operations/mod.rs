@@ -36,6 +36,7 @@ pub(super) mod ledger_operations;
 pub(super) mod mail_operations;
 pub(in crate::server) mod middleware;
 pub(super) mod operation;
+mod operation_kinds;
 pub(super) mod operation_routes;
 pub(super) mod order_operations;
 pub(super) mod refund_operations;

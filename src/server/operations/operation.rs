@@ -1,40 +1,28 @@
 //! Operations of the API: name, method, path, scope, and the types of request and response.
 //!
-//! Each resource has a file with a table of its operations. The constructors below take the handler function of an
+//! Each resource has a file with a table of its operations. Their [constructors](super::operation_kinds) take the handler function of an
 //! operation and derive from its types how the request is read, how the response is written, and how the OpenAPI
 //! document describes both. This layer exists on top of axum's extractors so that the document cannot differ from the
 //! code, and so that each operation is one entry in a table.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
-use axum::http::header::LOCATION;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 
-#[cfg(feature = "documents")]
-use crate::documents::TicketDocument;
 use crate::enums::scope::Scope;
 use crate::error::{Reason, Result};
 use crate::form::declare::schema::NamedSchemas;
-use crate::form::object::{self, Form};
-use crate::form::request::{Nothing, Request};
-use crate::model::tenants::idempotency::Replayable;
+use crate::form::request::Nothing;
 use crate::model::values::id::OrganizationId;
 use crate::server::http::blocking::{Class, PreparedResponse};
-use crate::server::http::call::{Call, Revisioned, json, json_with_etag, no_content, read_json};
-#[cfg(feature = "documents")]
-use crate::server::http::representation::Representation;
+use crate::server::http::call::{Call, read_json};
 use crate::server::http::representation::compressed;
 use crate::server::responses::problem::Problem;
-use crate::write::Prepared;
 
 /// The path prefix of all operations.
 pub(in crate::server) const BASE: &str = "/v1";
-
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The name of an operation, its path, and the scope that the key needs.
 #[derive(Debug, Clone, Copy)]
@@ -78,22 +66,19 @@ pub(in crate::server) struct Operation {
     /// Whether the key of a door link may call it only for few orders.
     pub(in crate::server) looks_up_order: bool,
     /// Whether the response is compressed for clients that accept it.
-    is_compressed: bool,
-    run: Run,
+    pub(super) is_compressed: bool,
+    pub(super) run: Run,
 }
 
 /// What an operation does.
-enum Run {
+pub(super) enum Run {
     /// Calls the service on a blocking thread and writes the response.
     Call(Handler<Response>),
     /// Looks up a few rows and prepares a write.
     Prepare(Handler<PreparedResponse>),
 }
 
-type Handler<T> = Box<dyn Fn(&Call<'_>) -> Result<T, Problem> + Send + Sync>;
-
-/// What a function of the service returns that prepares a write.
-type PreparedResult<T> = Result<Prepared<Replayable<T>>>;
+pub(super) type Handler<T> = Box<dyn Fn(&Call<'_>) -> Result<T, Problem> + Send + Sync>;
 
 /// Adds the schema of a request to the OpenAPI document.
 pub(in crate::server) type RequestSchema = fn(&mut NamedSchemas) -> serde_json::Value;
@@ -130,7 +115,7 @@ pub(in crate::server) struct Success {
 }
 
 impl Success {
-    const NO_CONTENT: Self = Self {
+    pub(super) const NO_CONTENT: Self = Self {
         status: StatusCode::NO_CONTENT,
         also: None,
         body: None,
@@ -141,18 +126,18 @@ impl Success {
     };
 
     /// 200 with a `T` as its body.
-    fn ok<T: JsonSchema>() -> Self {
+    pub(super) fn ok<T: JsonSchema>() -> Self {
         let body: ResponseSchema = |generator| generator.subschema_for::<T>();
         Self { status: StatusCode::OK, body: Some(body), ..Self::NO_CONTENT }
     }
 
-    fn with_etag(self) -> Self {
+    pub(super) fn with_etag(self) -> Self {
         Self { has_etag: true, ..self }
     }
 }
 
 impl Operation {
-    fn new(
+    pub(super) fn new(
         route: Route,
         method: Method,
         input: Input,
@@ -162,7 +147,7 @@ impl Operation {
         Self::with(route, method, input, success, Run::Call(Box::new(run)))
     }
 
-    fn with(route: Route, method: Method, input: Input, success: Success, run: Run) -> Self {
+    pub(super) fn with(route: Route, method: Method, input: Input, success: Success, run: Run) -> Self {
         let idempotent = method == Method::POST;
         let is_look_up = method == Method::GET && matches!(input, Input::None);
         let query =
@@ -188,84 +173,6 @@ impl Operation {
         }
     }
 
-    /// `POST` that prepares a write. `respond` gets the path under which clients reach the routes, and the result.
-    fn prepared<B: Form + 'static, T: Send + 'static>(
-        route: Route,
-        success: Success,
-        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
-        respond: impl Fn(&str, &Replayable<T>) -> Result<Response, Problem> + Copy + Send + Sync + 'static,
-    ) -> Self {
-        let prepare = move |call: &Call<'_>| {
-            let base_path = call.base_path().to_owned();
-            Ok(prepare(call, call.json()?)?.map(move |result| respond(&base_path, &result)))
-        };
-        Self::with(route, Method::POST, body::<B>(), success, Run::Prepare(Box::new(prepare)))
-    }
-
-    /// `GET` of a page, selected by the query string.
-    pub(in crate::server) fn list<Q: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Q) -> Result<T>,
-    ) -> Self {
-        let input = Input::Query(object::schema::<Q>);
-        Self::new(route, Method::GET, input, Success::ok::<T>(), move |call| {
-            json(&run(call, call.query().into_inner()?)?)
-        })
-    }
-
-    /// `GET` of one resource.
-    pub(in crate::server) fn get<T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>) -> Result<T>,
-    ) -> Self {
-        Self::new(route, Method::GET, Input::None, Success::ok::<T>(), move |call| json(&run(call)?))
-    }
-
-    /// `GET` of one resource that has a revision.
-    pub(in crate::server) fn get_with_etag<T: Serialize + JsonSchema + Revisioned + 'static>(
-        route: Route,
-        run: fn(&Call<'_>) -> Result<T>,
-    ) -> Self {
-        Self::new(route, Method::GET, Input::None, Success::ok::<T>().with_etag(), move |call| {
-            json_with_etag(&run(call)?)
-        })
-    }
-
-    /// `GET` of a document.
-    #[cfg(feature = "documents")]
-    pub(in crate::server) fn document(route: Route, run: fn(&Call<'_>) -> Result<TicketDocument>) -> Self {
-        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
-        let operation = Self::new(route, Method::GET, Input::None, success, move |call| {
-            Ok(Representation::document(run(call)?).send(&call.head.headers))
-        });
-        Self { class: Class::Document, ..operation }
-    }
-
-    /// `GET` of a document of which the query selects a part.
-    #[cfg(feature = "documents")]
-    pub(in crate::server) fn document_part<Q: Form + 'static, T: Into<TicketDocument> + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Q) -> Result<T>,
-    ) -> Self {
-        let success = Success { status: StatusCode::OK, is_document: true, ..Success::NO_CONTENT.with_etag() };
-        let operation = Self::new(route, Method::GET, Input::Query(object::schema::<Q>), success, move |call| {
-            let document = run(call, call.query().into_inner()?)?.into();
-            Ok(Representation::document(document).send(&call.head.headers))
-        });
-        Self { class: Class::Document, ..operation }
-    }
-
-    /// `GET` of an exported file.
-    #[cfg(feature = "exports")]
-    pub(in crate::server) fn export(
-        route: Route,
-        query: RequestSchema,
-        run: impl Fn(&Call<'_>) -> Result<Response, Problem> + Send + Sync + 'static,
-    ) -> Self {
-        let success = Success { status: StatusCode::OK, is_export: true, ..Success::NO_CONTENT };
-        Self::new(route, Method::GET, Input::Query(query), success, run)
-    }
-
     /// The operation may look at many rows.
     #[cfg(feature = "exports")]
     pub(in crate::server) fn searches(self) -> Self {
@@ -276,125 +183,6 @@ impl Operation {
     pub(in crate::server) fn also_requires(mut self, scope: Scope) -> Self {
         self.further_scopes.push(scope);
         self
-    }
-
-    /// `POST` that creates one resource with an id, whose path has the same name for the resources as this one.
-    pub(in crate::server) fn create<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-        id: fn(&T) -> &dyn Display,
-    ) -> Self {
-        Self::new(route, Method::POST, body::<B>(), created::<T>(), move |call| {
-            let created = run(call, call.json()?)?;
-            created_json(route, call.base_path(), &created, id)
-        })
-    }
-
-    /// Like [`create`](Self::create), for what is prepared.
-    pub(in crate::server) fn create_prepared<B: Form + 'static, T: Serialize + JsonSchema + Send + 'static>(
-        route: Route,
-        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
-        id: fn(&T) -> &dyn Display,
-    ) -> Self {
-        let respond = move |base_path: &str, result: &_| created_json(route, base_path, result, id);
-        Self::prepared(route, created::<T>(), prepare, respond)
-    }
-
-    /// `POST` that creates something of the resource that the path names, unless it is there: `is_new` says whether it was
-    /// created. It needs no body.
-    pub(in crate::server) fn ensure<T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>) -> Result<Replayable<T>>,
-        is_new: fn(&T) -> bool,
-    ) -> Self {
-        let success = Success { status: StatusCode::CREATED, also: Some(StatusCode::OK), ..Success::ok::<T>() };
-        Self::new(route, Method::POST, optional_body(), success, move |call| {
-            let result = run(call)?;
-            let mut response = replayable_json(&result)?;
-            if is_new(&result.value) {
-                *response.status_mut() = StatusCode::CREATED;
-            }
-            Ok(response)
-        })
-    }
-
-    /// `POST` of an action that is described by its body.
-    pub(in crate::server) fn action<B: Form + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-    ) -> Self {
-        let run = move |call: &Call<'_>| replayable_json(&run(call, call.json()?)?);
-        Self::new(route, Method::POST, body::<B>(), Success::ok::<T>(), run)
-    }
-
-    /// Like [`action`](Self::action), for what is prepared.
-    pub(in crate::server) fn action_prepared<B: Form + 'static, T: Serialize + JsonSchema + Send + 'static>(
-        route: Route,
-        prepare: fn(&Call<'_>, Request<B>) -> PreparedResult<T>,
-    ) -> Self {
-        Self::prepared(route, Success::ok::<T>(), prepare, |_, result| replayable_json(result))
-    }
-
-    /// `POST` of an action on the resource that the path names. It needs no body.
-    pub(in crate::server) fn action_on<T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>) -> Result<Replayable<T>>,
-    ) -> Self {
-        Self::new(route, Method::POST, optional_body(), Success::ok::<T>(), move |call| replayable_json(&run(call)?))
-    }
-
-    /// `POST` of an action on the resource that the path names. Its body describes it, and may be missing.
-    pub(in crate::server) fn action_with_options<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-    ) -> Self {
-        let input = Input::OptionalBody(object::reference::<B>);
-        Self::new(route, Method::POST, input, Success::ok::<T>(), move |call| {
-            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
-            replayable_json(&run(call, request)?)
-        })
-    }
-
-    /// Like [`action_with_options`](Self::action_with_options), for what goes on after the response: 202 if the request
-    /// has started it, and 200 if it had been started before.
-    pub(in crate::server) fn start<B: Form + Default + 'static, T: Serialize + JsonSchema + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<Replayable<T>>,
-        was_started: fn(&T) -> bool,
-    ) -> Self {
-        let success = Success { also: Some(StatusCode::ACCEPTED), ..Success::ok::<T>() };
-        let input = Input::OptionalBody(object::reference::<B>);
-        Self::new(route, Method::POST, input, success, move |call| {
-            let request = if call.body.is_empty() { Request::from(B::default()) } else { call.json()? };
-            let started = run(call, request)?;
-            let mut response = replayable_json(&started)?;
-            if !was_started(&started.value) {
-                *response.status_mut() = StatusCode::ACCEPTED;
-            }
-            Ok(response)
-        })
-    }
-
-    /// `POST` that records something about the resource that the path names. It needs no body, returns none, and counts
-    /// each request.
-    pub(in crate::server) fn record(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
-        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(route, Method::POST, optional_body(), Success::NO_CONTENT, run).not_idempotent()
-    }
-
-    /// `PATCH` of a resource that has a revision.
-    pub(in crate::server) fn update<B: Form + 'static, T: Serialize + JsonSchema + Revisioned + 'static>(
-        route: Route,
-        run: fn(&Call<'_>, Request<B>) -> Result<T>,
-    ) -> Self {
-        let run = move |call: &Call<'_>| json_with_etag(&run(call, call.json()?)?);
-        Self::new(route, Method::PATCH, body::<B>(), Success::ok::<T>().with_etag(), run)
-    }
-
-    /// `DELETE` of a resource.
-    pub(in crate::server) fn delete(route: Route, run: fn(&Call<'_>) -> Result<()>) -> Self {
-        let run = move |call: &Call<'_>| Ok(run(call).map(|()| no_content())?);
-        Self::new(route, Method::DELETE, Input::None, Success::NO_CONTENT, run)
     }
 
     /// Documents the operation for API clients. The description may be empty.
@@ -535,40 +323,3 @@ macro_rules! operation {
 }
 
 pub(super) use operation;
-
-fn created<T: JsonSchema>() -> Success {
-    Success { status: StatusCode::CREATED, has_location: true, ..Success::ok::<T>() }
-}
-
-/// A response with what was created, and its URL.
-fn created_json<T: Serialize>(
-    route: Route,
-    base_path: &str,
-    created: &Replayable<T>,
-    id: fn(&T) -> &dyn Display,
-) -> Result<Response, Problem> {
-    let mut response = replayable_json(created)?;
-    let resources = route.path.rsplit('/').next().unwrap_or_default();
-    let id = id(&created.value);
-    if let Ok(location) = HeaderValue::try_from(format!("{base_path}{BASE}/{resources}/{id}")) {
-        response.headers_mut().insert(LOCATION, location);
-    }
-    Ok(response)
-}
-
-/// A response with this result as JSON. A stored result of an earlier request is marked as such.
-fn replayable_json<T: Serialize>(result: &Replayable<T>) -> Result<Response, Problem> {
-    let mut response = json(&result.value)?;
-    if result.replayed {
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    }
-    Ok(response)
-}
-
-fn body<B: Form>() -> Input {
-    Input::Body(object::reference::<B>)
-}
-
-fn optional_body() -> Input {
-    Input::OptionalBody(object::reference::<Nothing>)
-}

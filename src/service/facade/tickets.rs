@@ -11,7 +11,7 @@ use crate::model::tenants::idempotency::Replayable;
 use crate::model::values::id::TicketId;
 use crate::model::values::page::Page;
 use crate::rules::{checked_request, ticket as rules};
-use crate::sales::idempotent_operation::OperationTarget;
+use crate::sales::idempotent_operation::{IdempotentOperation, OperationTarget};
 use crate::sales::tickets::check_in::{self, Scan};
 use crate::sales::tickets::ticket_issuing;
 use crate::service::TicketingService;
@@ -202,11 +202,8 @@ impl TicketingService {
         caller: &KeyedCaller,
         request: Request<CheckInTicket>,
     ) -> Result<Prepared<Replayable<IssuedTicket>>> {
-        caller.caller.require(Scope::TicketsCheckIn)?;
-        let request = at_entrance(&caller.caller, request)?;
         let (service, identity) = (self.clone(), caller.caller.identity());
-        let write = self.write(caller, OperationTarget::new("check_in_ticket"), request);
-        let prepared = write.prepare(|operation, request| {
+        self.prepare_scan(caller, request, "check_in_ticket", |operation, request| {
             let request = rules::check_scan(request.body, request.errors)?;
             let check_in = move |tx: &Transaction<'_>| check_in::check_in(tx, &operation, identity, &request);
             Ok(Prepared::new(self.writes(), identity, check_in, move |scan| {
@@ -215,8 +212,21 @@ impl TicketingService {
                     Scan::Refused(refusal) => Err(Error::Conflict(refusal)),
                 }
             }))
-        })?;
-        Ok(visible_to(&caller.caller, prepared))
+        })
+    }
+
+    /// A scan that `prepare` prepares.
+    fn prepare_scan(
+        &self,
+        caller: &KeyedCaller,
+        request: Request<CheckInTicket>,
+        operation: &'static str,
+        prepare: impl FnOnce(IdempotentOperation, Request<CheckInTicket>) -> Result<Prepared<Replayable<IssuedTicket>>>,
+    ) -> Result<Prepared<Replayable<IssuedTicket>>> {
+        caller.caller.require(Scope::TicketsCheckIn)?;
+        let request = at_entrance(&caller.caller, request)?;
+        let scan = self.write(caller, OperationTarget::new(operation), request).prepare(prepare)?;
+        Ok(visible_to(&caller.caller, scan))
     }
 
     /// Checks a ticket out: its holder leaves, and the ticket can be checked in again. This does not count as a scan.
@@ -253,16 +263,12 @@ impl TicketingService {
         caller: &KeyedCaller,
         request: Request<CheckInTicket>,
     ) -> Result<Prepared<Replayable<IssuedTicket>>> {
-        caller.caller.require(Scope::TicketsCheckIn)?;
-        let request = at_entrance(&caller.caller, request)?;
         let identity = caller.caller.identity();
-        let write = self.write(caller, OperationTarget::new("check_out_ticket"), request);
-        let prepared = write.prepare(|operation, request| {
+        self.prepare_scan(caller, request, "check_out_ticket", |operation, request| {
             let check_out =
                 move |tx: &Transaction<'_>| operation.run(tx, || check_in::check_out(tx, identity, &request));
             Ok(Prepared::new(self.writes(), identity, check_out, |ticket| ticket.map(AfterWrite::Done)))
-        })?;
-        Ok(visible_to(&caller.caller, prepared))
+        })
     }
 
     /// Cancels a ticket and releases its seat. Its order stays as it is.
