@@ -121,7 +121,7 @@ struct Order {
     numbers: [Option<i64>; 9],
     texts: [Option<String>; 11],
     items: Vec<[i64; 5]>,
-    /// The items of which tickets were cancelled, and how many.
+    /// The items with cancelled tickets, and the number of these.
     cancelled: Vec<[i64; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! The events of which orders were refused a moment ago because seats ran out.
+//! The events that have refused an order a moment ago, because seats ran out.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

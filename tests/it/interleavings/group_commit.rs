@@ -85,7 +85,7 @@ impl Model {
     }
 }
 
-/// Runs callers, of which every second one queues its jobs, and the thread that leads when the lead is handed over.
+/// Runs callers, and the thread that leads when the lead is handed over. Every second caller queues its jobs.
 fn run(model: &Arc<Model>, has_thread: bool) {
     let leader = has_thread.then(|| {
         let model = Arc::clone(model);

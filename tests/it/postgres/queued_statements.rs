@@ -304,8 +304,8 @@ fn an_order_that_fails_after_it_has_taken_seats_takes_none_and_changes_no_other_
     };
     order(&service, "first@example.com", &[sale.ticket_type, last]).unwrap();
     let mut client = cluster.client("postgres");
-    // The first group is undone, and later ones set savepoints. Each round has a service of its own: one that has refused
-    // an order refuses the next ones on a reader.
+    // The first group is undone, and later ones set savepoints. Each round opens a new service: after a refusal, a
+    // service refuses the next orders of the event on a reader.
     for round in 0..3 {
         let service = open(&cluster.url("postgres"));
         let mut other = cluster.client("postgres");

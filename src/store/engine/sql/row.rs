@@ -90,7 +90,7 @@ impl<'r> Row<'r> {
         self.read(name, T::from_value)
     }
 
-    /// Reads a text where it is, without a copy of it.
+    /// Reads a text without copying it.
     #[cfg(feature = "exports")]
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>> {
         let index = self.index(name)?;
